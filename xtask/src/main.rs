@@ -3,6 +3,7 @@
 mod agents;
 mod edges;
 mod mcp;
+mod picture;
 mod rooms;
 mod secrets;
 mod sleeps;
@@ -16,12 +17,14 @@ fn main() -> ExitCode {
     let result = match task.as_deref() {
         Some("test") => test::run(),
         Some("tidy") => tidy::run(),
+        Some("picture") => picture::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         Some("secrets") => secrets::run(std::env::args().nth(2)),
         _ => {
             eprintln!(
                 "usage: cargo xtask <task>\n\n  test   install and start what tests need, then pass them all"
             );
             eprintln!("  tidy   check dependency edges, file sizes and style");
+            eprintln!("  picture <printed> <file.svg> <label>   draw what was printed in colour as a terminal");
             eprintln!("  secrets <gitleaks.toml>   rewrite the rules by which secrets are found");
             return ExitCode::from(2);
         }

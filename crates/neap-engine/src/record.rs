@@ -58,7 +58,7 @@ impl Engine {
                 }
             }
         }
-        self.parts.remember_stated(recorder.take_heard()).await;
+        self.parts.remember_stated(recorder.take_live_message()).await;
         Ok(())
     }
 }

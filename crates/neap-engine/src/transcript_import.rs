@@ -82,7 +82,7 @@ impl Engine {
         }
         imported.known = transcript.records.len() as u64 - imported.new;
         // Only a hook's prompt is live: what a file tells may have changed since.
-        self.parts.remember_stated(recorder.take_heard()).await;
+        self.parts.remember_stated(recorder.take_live_message()).await;
         self.refresh_folder(&transcript.session);
         Ok(imported)
     }

@@ -64,6 +64,9 @@ pub(crate) const ANTHROPIC_API_KEY: &str = "ANTHROPIC_API_KEY";
 /// A bearer token instead of [`ANTHROPIC_API_KEY`].
 pub(crate) const ANTHROPIC_AUTH_TOKEN: &str = "ANTHROPIC_AUTH_TOKEN";
 pub(crate) const ANTHROPIC_BASE_URL: &str = "ANTHROPIC_BASE_URL";
+/// Columns of the terminal, as a shell exports them.
+pub(crate) const COLUMNS: &str = "COLUMNS";
+pub(crate) const TERM: &str = "TERM";
 const XDG_DATA_HOME: &str = "XDG_DATA_HOME";
 const HOME: &str = "HOME";
 

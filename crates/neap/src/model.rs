@@ -144,16 +144,6 @@ impl ChosenModel {
     }
 }
 
-pub(crate) fn usage_text(profile: &ModelProfile, usage: &Usage) -> String {
-    let mut parts = vec![
-        format!("{} in", thousands(usage.input.0)),
-        format!("{} out", thousands(usage.output.0)),
-        format!("{} % cached", usage.cached_percent()),
-    ];
-    parts.extend(profile.dollars(usage).map(out::dollars));
-    parts.join(" · ")
-}
-
 /// The user's profiles first, then the built-in ones.
 pub(crate) fn profiles(data: &DataDir) -> Result<ModelProfiles, Failure> {
     let path = data.models_file();

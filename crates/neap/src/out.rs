@@ -1,7 +1,6 @@
 //! Prints for people (coloured on a terminal) and for programs (JSON). Stored text never reaches a terminal with
 //! its control characters.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
@@ -10,12 +9,15 @@ use std::process::ExitCode;
 use anstyle::{AnsiColor, Style};
 use neap_core::base::refusal::Refusal;
 use neap_core::memory::Confidence;
-pub(crate) use neap_core::text::figures::{dollars, plural as count, thousands};
+pub(crate) use neap_core::text::figures::{dollars, plural as count, short, thousands};
 use neap_core::text::fold_whitespace;
 use neap_engine::EngineError;
 use neap_store::StoreError;
 use serde::Serialize;
 use serde_json::json;
+
+pub(crate) use crate::terminal_text::escape_control;
+use crate::terminal_text::{guard, is_risky};
 
 pub(crate) const DIM: Style = Style::new().dimmed();
 pub(crate) const BOLD: Style = Style::new().bold();
@@ -118,12 +120,42 @@ pub(crate) fn print_text(text: impl AsRef<str>) {
 
 fn print(text: &str, end: &str) {
     let mut stdout = anstream::stdout().lock();
-    if write!(stdout, "{text}{end}").and_then(|()| stdout.flush()).is_err() {
+    if write!(stdout, "{}{end}", guard(text)).and_then(|()| stdout.flush()).is_err() {
         std::process::exit(0);
     }
 }
 
-/// Writes bytes unchanged to standard output, which must not be a terminal.
+/// Assumed where there is no terminal.
+const WIDTH: usize = 100;
+/// Narrower or wider, a page is cut or not wider than this.
+const WIDTHS: std::ops::RangeInclusive<usize> = 40..=200;
+
+/// Columns of the terminal, within what a page can be fitted to.
+pub(crate) fn width() -> usize {
+    let typed = crate::env::var(crate::env::COLUMNS).and_then(|text| text.parse().ok());
+    let on_terminal =
+        || rustyline::DefaultEditor::new().ok()?.dimensions().map(|(columns, _)| usize::from(columns));
+    let width = typed.or_else(on_terminal).unwrap_or(WIDTH);
+    width.clamp(*WIDTHS.start(), *WIDTHS.end())
+}
+
+/// Whether standard output is a terminal that can be drawn on.
+pub(crate) fn is_live() -> bool {
+    std::io::IsTerminal::is_terminal(&std::io::stdout())
+        && crate::env::var(crate::env::TERM).as_deref() != Some("dumb")
+}
+
+/// Draws lines in place of as many that were drawn before. Moving the cursor is no colour, so this is not stripped.
+pub(crate) fn redraw(drawn: usize, lines: &[String]) {
+    if drawn > 0 {
+        print_bytes(format!("\u{1b}[{drawn}A\u{1b}[J").as_bytes());
+    }
+    for line in lines {
+        print_line(line);
+    }
+}
+
+/// Writes bytes unchanged to standard output: data for a program, or our own control sequences.
 pub(crate) fn print_bytes(bytes: &[u8]) {
     let mut stdout = std::io::stdout().lock();
     if stdout.write_all(bytes).and_then(|()| stdout.flush()).is_err() {
@@ -151,7 +183,7 @@ pub(crate) fn export_sink(path: Option<&Path>) -> Result<Box<dyn std::io::Write>
 /// Prints a dimmed line on standard error.
 pub(crate) fn print_notice(text: impl AsRef<str>) {
     // A closed standard error cannot be reported anywhere.
-    let _ = writeln!(anstream::stderr().lock(), "{DIM}{}{DIM:#}", text.as_ref());
+    let _ = writeln!(anstream::stderr().lock(), "{DIM}{}{DIM:#}", guard(text.as_ref()));
 }
 
 pub(crate) fn print_masked_notice(text: &str) {
@@ -180,40 +212,25 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// JSON without control characters. JSON allows those from U+007F on unescaped, but a terminal would obey them.
+/// JSON without characters that a terminal would obey; JSON allows those from U+007F on unescaped.
 pub(crate) fn json_text(value: &impl Serialize) -> Result<String, Failure> {
     let text = serde_json::to_string(value).map_err(|error| Failure::new(error.to_string()))?;
-    if !text.contains(char::is_control) {
+    if !text.contains(is_risky) {
         return Ok(text);
     }
     let mut escaped = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        if c.is_control() {
-            // Writing to a string cannot fail.
-            let _ = write!(escaped, "\\u{:04x}", u32::from(c));
+        if is_risky(c) {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                // Writing to a string cannot fail.
+                let _ = write!(escaped, "\\u{unit:04x}");
+            }
         } else {
             escaped.push(c);
         }
     }
     Ok(escaped)
-}
-
-/// Escapes control characters, which could drive a terminal.
-pub(crate) fn escape_control(text: &str) -> Cow<'_, str> {
-    let is_harmless = |c: char| !c.is_control() || c == '\n' || c == '\t';
-    if text.chars().all(is_harmless) {
-        return Cow::Borrowed(text);
-    }
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        if is_harmless(c) {
-            escaped.push(c);
-        } else {
-            // Writing to a string cannot fail.
-            let _ = write!(escaped, "{}", c.escape_default());
-        }
-    }
-    Cow::Owned(escaped)
 }
 
 pub(crate) fn one_line(text: &str) -> String {
@@ -265,6 +282,23 @@ pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     lines
 }
 
+/// A line as lines of at most so many columns, broken between words; what follows an indented one is indented as far.
+pub(crate) fn wrap(line: &str, width: usize) -> Vec<String> {
+    let indent = &line[..line.len() - line.trim_start_matches(' ').len()];
+    let mut lines: Vec<String> = vec![indent.to_owned()];
+    for word in line[indent.len()..].split(' ') {
+        let last = lines.last_mut().expect("there is one");
+        let (is_first, used) = (last.trim_start().is_empty(), visible_width(last));
+        if is_first || used + 1 + visible_width(word) <= width {
+            last.push_str(if is_first { "" } else { " " });
+            last.push_str(word);
+        } else {
+            lines.push(format!("{indent}{word}"));
+        }
+    }
+    lines
+}
+
 /// Printed width, without escape sequences.
 fn visible_width(cell: &str) -> usize {
     let mut count = 0;
@@ -285,16 +319,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escape_sequences_are_shown_not_sent() {
-        assert_eq!(escape_control("a\u{1b}[2Jb\0c\n"), "a\\u{1b}[2Jb\\u{0}c\n");
-        assert_eq!(escape_control("plain ✓"), "plain ✓");
-    }
-
-    #[test]
     fn json_has_no_control_characters_and_loses_none() {
-        let said = "a\u{1b}[2J\u{7f}\u{9b}31m\0\n✓";
+        let said = "a\u{1b}[2J\u{7f}\u{9b}31m\0\n✓\u{202e}\u{e0041}";
         let text = json_text(&said).expect("text is JSON");
-        assert_eq!(text, r#""a\u001b[2J\u007f\u009b31m\u0000\n✓""#);
+        assert_eq!(text, r#""a\u001b[2J\u007f\u009b31m\u0000\n✓\u202e\udb40\udc41""#);
         assert_eq!(serde_json::from_str::<String>(&text).expect("it reads back"), said);
     }
 
@@ -303,6 +331,13 @@ mod tests {
         let said =
             ["A fact needs content.", "f7 is a fact.", "UTF-8 it is not.", "Say what it is"].map(to_message);
         assert_eq!(said, ["a fact needs content", "f7 is a fact", "UTF-8 it is not", "say what it is"]);
+    }
+
+    #[test]
+    fn lines_are_broken_between_words() {
+        assert_eq!(wrap("  one two three", 9), ["  one two", "  three"]);
+        assert_eq!(wrap(&format!("{BOLD}one{BOLD:#} two"), 7).len(), 1, "colours take no room");
+        assert_eq!((wrap("", 5), wrap("longer", 3)), (vec![String::new()], vec!["longer".to_owned()]));
     }
 
     #[test]

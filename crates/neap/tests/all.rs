@@ -7,6 +7,7 @@ mod callers;
 mod canary;
 mod chat;
 mod client;
+mod demo;
 #[path = "../../neap-sqlite/tests/disk/mod.rs"]
 mod disk;
 mod doctor;

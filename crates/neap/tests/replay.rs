@@ -121,7 +121,7 @@ fn seed_names_set_thresholds() {
 fn a_wrong_setting_is_refused_with_a_hint() {
     let neap = Neap::new();
     for (set, said) in [
-        ("decay_treshold=5", "unknown setting 'decay_treshold'"),
+        ("decay_treshold=5", "unknown setting 'decay_treshold'; did you mean 'decay_threshold'?"),
         ("decay_threshold=many", "'many' is not a whole number"),
         ("decay_threshold=0", "decay_threshold = 0 is outside 1..=1000000"),
         ("decay_threshold", "write it as key=value"),

@@ -121,7 +121,7 @@ policy! {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
-    #[error("unknown setting '{key}'; known: {}", Policy::KEYS.join(", "))]
+    #[error("unknown setting '{key}'; {}", suggestion(key))]
     UnknownKey { key: String },
     #[error("'{value}' is not a whole number, which '{key}' needs")]
     NotANumber { key: String, value: String },
@@ -132,6 +132,30 @@ pub enum PolicyError {
     /// The guaranteed shares add up to more than 100 %.
     #[error("the shares add up to {sum} %, more than 100 %")]
     SharesOverfull { sum: u64 },
+}
+
+/// The setting that was probably meant, or where all are listed.
+fn suggestion(key: &str) -> String {
+    let folded = key.trim().to_lowercase().replace('-', "_");
+    let near = Policy::KEYS.iter().map(|known| (edits(&folded, known), known)).min();
+    match near.filter(|(edits, known)| *edits <= known.len() / 3) {
+        Some((_, known)) => format!("did you mean '{known}'?"),
+        None => "`neap store settings` lists them".to_owned(),
+    }
+}
+
+/// How many letters have to be added, dropped or changed to make one word of the other.
+fn edits(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (at, x) in a.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
+        for (column, y) in b.bytes().enumerate() {
+            let changed = diagonal + usize::from(x != y);
+            diagonal = row[column + 1];
+            row[column + 1] = changed.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row[b.len()]
 }
 
 impl Policy {
@@ -260,6 +284,12 @@ mod tests {
     fn senseless_settings_are_refused_and_change_nothing() {
         let mut p = Policy::default();
         assert!(matches!(p.set("nope", "1"), Err(PolicyError::UnknownKey { .. })));
+        let told = |key: &str| Policy::default().set(key, "1").map_err(|error| error.to_string());
+        assert_eq!(
+            told("decay_treshold"),
+            Err("unknown setting 'decay_treshold'; did you mean 'decay_threshold'?".into())
+        );
+        assert_eq!(told("colour"), Err("unknown setting 'colour'; `neap store settings` lists them".into()));
         assert!(matches!(p.set("decay_threshold", "x"), Err(PolicyError::NotANumber { .. })));
         assert!(matches!(p.set("decay_threshold", "-1"), Err(PolicyError::NotANumber { .. })));
         assert!(matches!(p.set("decay_threshold", "0"), Err(PolicyError::OutOfRange { .. })));

@@ -23,3 +23,23 @@ pub fn thousands(n: u64) -> String {
     }
     text
 }
+
+/// Few characters for a line of figures: "840", "1.9k", "62k", "9.9M".
+pub fn short(n: u64) -> String {
+    match n {
+        0..1_000 => n.to_string(),
+        1_000..10_000 => format!("{}.{}k", n / 1_000, n % 1_000 / 100),
+        10_000..1_000_000 => format!("{}k", n / 1_000),
+        1_000_000.. => format!("{}.{}M", n / 1_000_000, n % 1_000_000 / 100_000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn figures_are_short() {
+        assert_eq!([0, 840, 1_900, 16_000, 9_940_000].map(short), ["0", "840", "1.9k", "16k", "9.9M"]);
+    }
+}

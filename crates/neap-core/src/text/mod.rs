@@ -7,6 +7,7 @@ pub mod figures;
 pub(crate) mod identifiers;
 pub(crate) mod naming;
 pub mod opening;
+pub mod own_words;
 pub mod phrases;
 pub mod receipt;
 pub mod reference;

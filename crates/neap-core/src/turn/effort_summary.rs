@@ -69,6 +69,7 @@ impl EffortSummarization {
                 let (topic, handle) = (self.id.to_string(), Some(handle));
                 let job = SummaryJob {
                     messages,
+                    originals: Vec::new(),
                     topic,
                     handle,
                     tokens_max: policy.summary_target(tokens),

@@ -9,7 +9,7 @@ use crate::context::memory_budget;
 use crate::memory::knowledge::{LoadCause, MemoryLoad};
 use crate::memory::learn::{LearnInput, LearnMachine, LearnStep, MemoryCommand, MemoryQueryResult, MemoryUse};
 use crate::memory::{MemoryEvent, MemoryId, MemoryKind};
-use crate::session::heard::Heard;
+use crate::session::live_message::LiveMessage;
 
 impl Turn {
     /// Searches for memories relevant to the message, unless the loaded ones are.
@@ -87,9 +87,9 @@ impl Turn {
     /// Preferences and standing instructions in the message, which is live.
     fn stated_commands(&self, cx: &TurnContext<'_>) -> Vec<MemoryCommand> {
         let text = self.message.message.content.clone();
-        let heard = Heard { stream: cx.id.clone(), turn: self.turn, author: self.author, text };
+        let live_message = LiveMessage { stream: cx.id.clone(), turn: self.turn, author: self.author, text };
         let head = cx.learn_context().and_then(|context| context.head.cloned()).unwrap_or_default();
-        heard.commands(&head)
+        live_message.commands(&head)
     }
 
     pub(super) fn continue_learning(

@@ -17,6 +17,9 @@ use crate::text::receipt::{Receipt, receipt};
 /// A turn still in flight after this many others belongs to a dead process; nothing waits for it.
 const IN_FLIGHT_TURNS_MAX: u64 = 64;
 
+/// Exchanges that are read again for the receipt of a merged summary.
+const ORIGINAL_TOKENS_MAX: Tokens = Tokens(64_000);
+
 #[derive(Debug)]
 pub(super) struct SpanCompaction {
     request: CompactionRequest,
@@ -37,6 +40,15 @@ struct SpanSource {
     summarization: Summarization,
 }
 
+/// What a span's summary is made from.
+struct SpanTexts {
+    depth: u32,
+    shown_tokens: Tokens,
+    messages: Vec<Message>,
+    /// See [`SummaryJob::originals`](summarization::SummaryJob).
+    originals: Vec<Message>,
+}
+
 pub(super) enum CompactionProgress {
     Ask(Step),
     /// The event; `None` if no worthwhile summary was made.
@@ -49,16 +61,15 @@ impl SpanCompaction {
         request: CompactionRequest,
         summarizer: SummarizerKind,
     ) -> (Self, CompactionProgress) {
-        let mut compaction = Self { request, summarizer, source: None };
+        let compaction = Self { request, summarizer, source: None };
         let progress = match compaction.request.clone() {
             CompactionRequest::Compact { scope, after, tokens_max, .. } => {
                 CompactionProgress::Ask(Step::LoadLogs(vec![LogRequest::oldest(scope, after, tokens_max)]))
             }
             CompactionRequest::Merge { scope, first, last, .. } => {
-                let spans = cx.state.window(&scope).spans();
-                let run: Vec<Span> =
-                    spans.iter().filter(|s| s.first >= first && s.last <= last).cloned().collect();
-                compaction.merge(cx, &run)
+                let tokens_max = ORIGINAL_TOKENS_MAX.min(Tokens(cx.state.policy().summary_input_tokens_max));
+                let originals = LogRequest { tokens_max, ..LogRequest::turns(scope, first, last) };
+                CompactionProgress::Ask(Step::LoadLogs(vec![originals]))
             }
         };
         (compaction, progress)
@@ -68,7 +79,15 @@ impl SpanCompaction {
         match (&mut self.source, input) {
             (None, Input::LogsLoaded(loaded)) => {
                 let log = loaded.into_iter().next().map(|(_, log)| log).unwrap_or_default();
-                self.compact(cx, &log)
+                match self.request.clone() {
+                    CompactionRequest::Compact { .. } => self.compact(cx, &log),
+                    CompactionRequest::Merge { scope, first, last, .. } => {
+                        let spans = cx.state.window(&scope).spans().iter();
+                        let run: Vec<Span> =
+                            spans.filter(|span| span.first >= first && span.last <= last).cloned().collect();
+                        self.merge(cx, &run, &log)
+                    }
+                }
             }
             (Some(source), input) => {
                 let progress = source.summarization.step(cx.counter, cx.state.policy(), input);
@@ -102,22 +121,30 @@ impl SpanCompaction {
         let first = taken.iter().map(|exchange| exchange.turn).min();
         let last = taken.iter().map(|exchange| exchange.turn).max();
         let Some(turns) = first.zip(last) else { return CompactionProgress::Finished(None) };
-        let messages =
-            taken.iter().flat_map(|e| e.messages.iter().map(|counted| counted.message.clone())).collect();
+        let messages = messages_of(taken);
         let before = cx.state.window(self.request.scope()).covered_size();
         let covered =
             LogSize { exchanges: before.exchanges + size.exchanges, tokens: before.tokens + size.tokens };
-        self.start_summary(cx, turns, (size, covered), 0, size.tokens, messages)
+        let texts = SpanTexts { depth: 0, shown_tokens: size.tokens, messages, originals: Vec::new() };
+        self.start_summary(cx, turns, (size, covered), texts)
     }
 
-    fn merge(&mut self, cx: &TurnContext<'_>, run: &[Span]) -> CompactionProgress {
+    /// Summarises summaries. The receipt is held against the exchanges themselves: what the summaries had lost already
+    /// is lost in this one, too.
+    fn merge(&mut self, cx: &TurnContext<'_>, run: &[Span], log: &Log) -> CompactionProgress {
         let (Some(first), Some(last)) = (run.first(), run.last()) else {
             return CompactionProgress::Finished(None);
         };
         let depth = run.iter().map(|span| span.depth).max().unwrap_or(0) + 1;
-        let messages = run.iter().map(|span| Message::assistant(span.text.clone())).collect();
+        let messages: Vec<Message> = run.iter().map(|span| Message::assistant(span.text.clone())).collect();
+        let mut originals = messages_of(log.exchanges().map(|exchange| &**exchange));
+        if log.size().exchanges < spans_size(run).exchanges {
+            // Of the rest, the summaries know what they kept.
+            originals.extend(messages.iter().cloned());
+        }
         let sizes = (spans_size(run), last.upto);
-        self.start_summary(cx, (first.first, last.last), sizes, depth, spans_tokens(run), messages)
+        let texts = SpanTexts { depth, shown_tokens: spans_tokens(run), messages, originals };
+        self.start_summary(cx, (first.first, last.last), sizes, texts)
     }
 
     fn start_summary(
@@ -125,9 +152,7 @@ impl SpanCompaction {
         cx: &TurnContext<'_>,
         turns: (TurnNo, TurnNo),
         (size, covered): (LogSize, LogSize),
-        depth: u32,
-        shown_tokens: Tokens,
-        messages: Vec<Message>,
+        SpanTexts { depth, shown_tokens, messages, originals }: SpanTexts,
     ) -> CompactionProgress {
         let scope = self.request.scope();
         let handle = crate::base::handle::Handle::Span { first: turns.0, last: turns.1, scope: scope.clone() };
@@ -141,6 +166,7 @@ impl SpanCompaction {
         let (topic, handle) = (handle.to_string(), Some(handle.to_string()));
         let job = summarization::SummaryJob {
             messages: messages.clone(),
+            originals,
             topic,
             handle,
             tokens_max,
@@ -175,6 +201,11 @@ impl SpanCompaction {
         let event = WindowEvent::SpanCompacted { scope, turn: cx.state.turn(), span, receipt: Some(receipt) };
         CompactionProgress::Finished(is_smaller.then_some(event))
     }
+}
+
+fn messages_of<'a>(exchanges: impl IntoIterator<Item = &'a Exchange>) -> Vec<Message> {
+    let counted = exchanges.into_iter().flat_map(|exchange| &exchange.messages);
+    counted.map(|counted| counted.message.clone()).collect()
 }
 
 impl SpanSource {

@@ -34,6 +34,8 @@ pub(super) struct Summarization {
 pub(super) struct SummaryJob {
     /// Oldest first.
     pub(super) messages: Vec<Message>,
+    /// What the receipt is held against, where the messages are summaries themselves; else empty.
+    pub(super) originals: Vec<Message>,
     /// A few words; the summary may name it.
     pub(super) topic: String,
     pub(super) handle: Option<String>,
@@ -141,7 +143,11 @@ impl Summarization {
         match validate_summary(counter, &original, attempt.tokens_max, &text) {
             Err(why) => self.fall_back(attempt, why),
             Ok((text, repaired)) if is_last => {
-                let mut receipt = Box::new(original.receipt(&text, self.job.handle.as_deref()));
+                let handle = self.job.handle.as_deref();
+                let mut receipt = Box::new(match self.job.originals.as_slice() {
+                    [] => original.receipt(&text, handle),
+                    originals => Original::new(originals).with_known_name(&self.job.topic).receipt(&text, handle),
+                });
                 receipt.repaired = repaired;
                 SummaryProgress::Ready(Ok(CheckedSummary { tokens: counter.count(&text), text, receipt }))
             }

@@ -23,6 +23,7 @@ impl TextSummary {
         let clamped = (max_tokens > limit).then_some((max_tokens, limit));
         let source_tokens = cx.counter.count(&text);
         let job = SummaryJob {
+            originals: Vec::new(),
             messages: vec![Message::user(text)],
             topic: "a text".to_owned(),
             handle: None,

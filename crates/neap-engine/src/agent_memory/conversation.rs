@@ -105,7 +105,7 @@ impl ConversationLog {
                 let joined = before.contains_key(&stream.state.turn());
                 let closed = before.into_iter().map(|(turn, pending)| (turn, pending.at)).collect();
                 self.track_appended(message, if joined { Vec::new() } else { closed });
-                parts.remember_stated(recorder.take_heard()).await;
+                parts.remember_stated(recorder.take_live_message()).await;
                 return Ok(());
             }
             self.load_in_flight().await?;

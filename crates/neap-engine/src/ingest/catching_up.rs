@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use neap_core::base::ids::TurnNo;
 use neap_core::client::{Digest, ProviderReply, RequestAccount, TurnAccount};
-use neap_core::session::heard::Heard;
+use neap_core::session::live_message::LiveMessage;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
@@ -83,7 +83,7 @@ impl Engine {
                     }
                     // What is recorded stays, even if a summary fails.
                     if let Err(error) = self.follow_up(&ticket).await {
-                        tracing::warn!(target: "neap::ingest", %error, "could not conclude a finished effort");
+                        tracing::warn!(target: "neap::ingest", %error, "what follows a reply failed");
                     }
                 }
             }
@@ -146,11 +146,11 @@ impl Engine {
     /// the latest message ends it, which may take as long as a summary.
     pub(super) async fn follow_up(&self, ticket: &ReplyTicket) -> Result<(), EngineError> {
         let shared = self.parts.session_cache.get(&self.parts, &ticket.session, &ticket.caller.tenant).await?;
-        let heard = shared.lock().await.heard.take().filter(Heard::states_something);
-        if heard.is_some() {
+        let live_message = shared.lock().await.live_message.take().filter(LiveMessage::states_something);
+        if live_message.is_some() {
             // One caller's memories are not another's (I11).
             let agent = self.agent_for(&ticket.caller).await?;
-            self.parts.remember_stated_for(&agent, heard).await;
+            self.parts.remember_stated_for(&agent, live_message).await;
         }
         let ends_work = {
             let mut session = shared.lock().await;

@@ -329,6 +329,6 @@ fn log_plan(plan: &RequestPlan) {
         tokens_planned = plan.tokens_planned.0,
         epoch = plan.epoch,
         changes = plan.changes.total(),
-        "heard"
+        "planned"
     );
 }

@@ -73,8 +73,8 @@ impl Engine {
             };
         }
         // A request that a program makes by itself is no person's message.
-        if proxy_session.heard.is_some() && classify(request) != RequestClass::MainTurn {
-            proxy_session.heard = None;
+        if proxy_session.live_message.is_some() && classify(request) != RequestClass::MainTurn {
+            proxy_session.live_message = None;
         }
         written
     }
@@ -127,7 +127,7 @@ impl Engine {
         head: HistoryHead,
         account: Option<TurnAccount>,
     ) -> Result<(), EngineError> {
-        let ProxySession { stream, owner, efforts, heard, .. } = proxy_session;
+        let ProxySession { stream, owner, efforts, live_message, .. } = proxy_session;
         let known = &stream.state.head().encoding;
         let encoding = if known.is_empty() { self.parts.encoding.clone() } else { known.clone() };
         let is_truncated = account.is_some_and(|account| !account.request.is_whole);
@@ -147,7 +147,7 @@ impl Engine {
             });
             if !recorder.commit(stream, created.into_iter().chain(decided).collect()).await?.is_stale() {
                 *efforts = efforts_after;
-                *heard = recorder.take_heard().or(heard.take());
+                *live_message = recorder.take_live_message().or(live_message.take());
                 if recording.committed() {
                     return Ok(());
                 }

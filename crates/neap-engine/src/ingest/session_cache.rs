@@ -8,7 +8,7 @@ use std::time::Duration;
 use neap_core::base::ids::{AgentId, SessionId};
 use neap_core::base::token_ratio::TokenRatios;
 use neap_core::client::{CutPlan, EffortTracker, HiddenToolTurns, RequestAccount, Tenant, TopicTracker};
-use neap_core::session::heard::Heard;
+use neap_core::session::live_message::LiveMessage;
 use neap_model::bpe::counter_for;
 use neap_model::wire::request::CachedCounter;
 use tokio::sync::{OnceCell, OwnedMutexGuard, Semaphore, SemaphorePermit};
@@ -34,7 +34,7 @@ pub(crate) struct ProxySession {
     /// Turns with our tools, of which the client has only the answers.
     pub(crate) hidden_turns: Vec<HiddenToolTurns>,
     /// What the caller's person said last, until it is remembered behind the reply.
-    pub(super) heard: Option<Heard>,
+    pub(super) live_message: Option<LiveMessage>,
 }
 
 pub(super) type SharedSession = Arc<tokio::sync::Mutex<ProxySession>>;
@@ -164,7 +164,7 @@ impl SessionCache {
             epochs: 0,
             offers_tools: None,
             hidden_turns: Vec::new(),
-            heard: None,
+            live_message: None,
         };
         let session = Arc::new(tokio::sync::Mutex::new(session));
         Ok(self.insert(key, session))

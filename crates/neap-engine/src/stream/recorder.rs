@@ -1,13 +1,13 @@
 //! Appends to streams: everything that is stored goes through here.
 //!
-//! What a person said live is handed on from here ([`Recorder::take_heard`]), whichever surface it came in by.
+//! What a person said live is handed on from here ([`Recorder::take_live_message`]), whichever surface it came in by.
 //!
 //! Events are decided from a stream's state. If another process commits first, nothing is written: the stream is
 //! reloaded and the caller decides again, a bounded number of times.
 
 use neap_core::base::ids::StreamId;
 use neap_core::session::event::RecordedEvent;
-use neap_core::session::heard::Heard;
+use neap_core::session::live_message::LiveMessage;
 use neap_store::StoreError;
 
 use super::OpenStream;
@@ -34,12 +34,12 @@ impl Committed {
 pub(crate) struct Recorder<'a> {
     parts: &'a Parts,
     conflicts: usize,
-    heard: Option<Heard>,
+    live_message: Option<LiveMessage>,
 }
 
 impl<'a> Recorder<'a> {
     pub(crate) fn new(parts: &'a Parts) -> Self {
-        Self { parts, conflicts: 0, heard: None }
+        Self { parts, conflicts: 0, live_message: None }
     }
 
     /// Commits events that are applied to the stream's state.
@@ -49,10 +49,10 @@ impl<'a> Recorder<'a> {
         events: Vec<RecordedEvent>,
     ) -> Result<Committed, EngineError> {
         let (store, is_empty) = (self.parts.store.as_ref(), events.is_empty());
-        let heard = Heard::last_of(&stream.id, &events);
+        let live_message = LiveMessage::last_of(&stream.id, &events);
         match stream.commit(store, events).await {
             Ok(()) => {
-                self.heard = heard.or(self.heard.take());
+                self.live_message = live_message.or(self.live_message.take());
                 if !is_empty && stream.id.agent().is_none() {
                     self.parts.mark_changed(&stream.id);
                 }
@@ -68,8 +68,8 @@ impl<'a> Recorder<'a> {
     }
 
     /// The latest live message that this recorder made durable.
-    pub(crate) fn take_heard(&mut self) -> Option<Heard> {
-        self.heard.take()
+    pub(crate) fn take_live_message(&mut self) -> Option<LiveMessage> {
+        self.live_message.take()
     }
 
     /// Counts a conflict with another process; [`EngineError::Contended`] after too many.

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::intent::{Intent, is_question, parse_intent};
 use super::past_questions::{TOPIC_COVERAGE_MIN, best_log, best_summary};
+use super::phrases::FIX;
 use super::prompt_view::{LogView, PromptView};
 use super::quote;
 
@@ -13,14 +14,6 @@ const INTRODUCTION: &str =
     "This is the built-in offline model: it keeps, finds and quotes what was said, and does not reason.";
 const CANNOT_ANSWER: &str =
     "The built-in offline model cannot answer that; it only keeps, finds and quotes what was said.";
-
-/// How the model's own sentences begin, so that they are never quoted as evidence.
-pub(super) const OWN_SENTENCE_STARTS: &[&str] = &[
-    "Noted", "This is the built-in", "The built-in offline model", "From the ", "From memory", "Nothing ",
-    "Concluded ", "Working on ", "Going on with ", "Active: ", "Open in the background: ",
-    "Concluded and shown: ", "Put away ", "You are welcome", "Hello.", "That did not work: ", "There is no open",
-    "The nearest", "> ",
-];
 
 fn with_introduction(situation: &PromptView, text: &str) -> String {
     if situation.is_first_turn { format!("{text} {INTRODUCTION}") } else { text.to_owned() }
@@ -32,6 +25,29 @@ fn quote_lines(lines: &[String]) -> String {
 
 pub(super) fn effort_entered(situation: &PromptView, verb: &str, id: &str) -> String {
     with_introduction(situation, &format!("{verb} {id}."))
+}
+
+/// Answers thanks and greetings in kind; an assent is acknowledged like any message.
+pub(super) fn courtesy(situation: &PromptView) -> String {
+    let text = normalize(&situation.user_message);
+    let reply = if Phrases("thanks|thank you|thank|thx|ty|cheers").occurs_in(&text) {
+        "You are welcome."
+    } else if Phrases("bye|goodbye|see you|good night").occurs_in(&text) {
+        "Goodbye; everything is stored."
+    } else if Phrases("hi|hello|hey|good morning|good afternoon|good evening").occurs_in(&text) {
+        "Hello."
+    } else if situation.active.is_some() {
+        return acknowledge(situation);
+    } else {
+        "Noted."
+    };
+    with_introduction(situation, reply)
+}
+
+/// What the person said last, for a question that names nothing.
+pub(super) fn said_before(situation: &PromptView) -> String {
+    let lines = quote::latest_said(&situation.logs);
+    if lines.is_empty() { "Nothing so far.".to_owned() } else { format!("You said:{}", quote_lines(&lines)) }
 }
 
 pub(super) fn acknowledge(situation: &PromptView) -> String {
@@ -59,11 +75,6 @@ pub(super) fn from_memory(situation: &PromptView) -> Option<String> {
 }
 
 fn outside_efforts(situation: &PromptView, asks: bool) -> String {
-    let text = normalize(&situation.user_message);
-    if matches!(parse_intent(&situation.user_message), Intent::Courtesy) {
-        let thanks = Phrases("thanks|thank|thx").occurs_in(&text);
-        return with_introduction(situation, if thanks { "You are welcome." } else { "Hello." });
-    }
     if !asks {
         return with_introduction(situation, "Noted.");
     }
@@ -90,7 +101,8 @@ pub(super) fn effort_concluded(situation: &PromptView, id: &str) -> String {
 /// Lines of a log that answer the question, or the latest ones if it names no topic.
 pub(super) fn from_log(situation: &PromptView, id: &str) -> String {
     let Some(log) = situation.log(id) else { return from_summary(situation, id) };
-    let found = quote::answer_lines(&situation.user_message, &[log]);
+    let fix = asks_for_fix(situation).then(|| quote::fix_lines(log)).filter(|lines| !lines.is_empty());
+    let found = fix.unwrap_or_else(|| quote::answer_lines(&situation.user_message, &[log]));
     if found.is_empty() && quote::topic_terms(&situation.user_message).is_empty() {
         return format!("From the log of {id}, the latest:{}", quote_lines(&quote::latest_lines(log)));
     }
@@ -102,10 +114,14 @@ pub(super) fn from_log(situation: &PromptView, id: &str) -> String {
 }
 
 pub(super) fn from_summary(situation: &PromptView, id: &str) -> String {
-    match situation.summary(id) {
-        Some(text) => format!("From the summary of {id}:\n> {text}"),
-        None => nothing_found(),
-    }
+    let Some(text) = situation.summary(id) else { return nothing_found() };
+    let fix = if asks_for_fix(situation) { quote::fixes_in(text) } else { Vec::new() };
+    let lines = if fix.is_empty() { vec![text.to_owned()] } else { fix };
+    format!("From the summary of {id}:{}", quote_lines(&lines))
+}
+
+pub(super) fn asks_for_fix(situation: &PromptView) -> bool {
+    FIX.occurs_in(&normalize(&situation.user_message))
 }
 
 pub(super) fn from_chat(situation: &PromptView) -> Option<String> {

@@ -61,7 +61,8 @@ fn first_step(situation: &PromptView) -> NextStep {
         Intent::Recall => answer_recall(situation, true),
         Intent::Ask => answer_question(situation),
         Intent::Begin(kind) => begin_effort(situation, kind),
-        Intent::Courtesy | Intent::Tell => stay_in_effort(situation),
+        Intent::Courtesy => NextStep::Say(answer::courtesy(situation)),
+        Intent::Tell => stay_in_effort(situation),
     }
 }
 

@@ -10,9 +10,9 @@ use super::answer;
 use super::decide::{NextStep, call, call_with_id, stay_in_effort};
 use super::intent::{Intent, parse_intent};
 use super::name::{is_mentioned, match_effort};
-use super::phrases::DETAIL;
+use super::phrases::{DETAIL, SAID};
 use super::prompt_view::{CallResult, PromptView};
-use super::quote::{coverage, log_coverage, topic_terms};
+use super::quote::{coverage, fixes_in, log_coverage, topic_terms};
 use crate::summarize::term_set;
 
 /// Least topic coverage of a text that answers a question.
@@ -36,6 +36,9 @@ pub(super) fn answer_question(situation: &PromptView) -> NextStep {
 /// `explicit` if the user asks about the past in so many words: then it is worth a search.
 pub(super) fn answer_recall(situation: &PromptView, explicit: bool) -> NextStep {
     let topic = topic_terms(&situation.user_message);
+    if topic.is_empty() && SAID.occurs_in(&normalize(&situation.user_message)) {
+        return NextStep::Say(answer::said_before(situation));
+    }
     if topic.is_empty() {
         return match &situation.active {
             Some(id) if situation.active_log().is_some() => NextStep::Say(answer::from_log(situation, id)),
@@ -48,7 +51,10 @@ pub(super) fn answer_recall(situation: &PromptView, explicit: bool) -> NextStep 
         (Some((share, id)), _) if share > by_log || situation.log(id).is_some() => {
             if situation.log(id).is_some() {
                 NextStep::Say(answer::from_log(situation, id))
-            } else if asks_for_detail(situation) || share < ANSWER_COVERAGE_MIN {
+            } else if asks_for_detail(situation)
+                || asks_for_missing_fix(situation, id)
+                || share < ANSWER_COVERAGE_MIN
+            {
                 call_with_id("expand_effort", id)
             } else {
                 NextStep::Say(answer::from_summary(situation, id))
@@ -61,6 +67,11 @@ pub(super) fn answer_recall(situation: &PromptView, explicit: bool) -> NextStep 
             None => stay_in_effort(situation),
         },
     }
+}
+
+/// Whether a summary does not say how the work was solved, and that is asked for.
+fn asks_for_missing_fix(situation: &PromptView, id: &str) -> bool {
+    answer::asks_for_fix(situation) && situation.summary(id).is_none_or(|text| fixes_in(text).is_empty())
 }
 
 fn asks_for_detail(situation: &PromptView) -> bool {

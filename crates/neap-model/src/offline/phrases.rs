@@ -40,6 +40,19 @@ pub(super) const DETAIL: Phrases = Phrases(
      flag|parameter|setting|value|price|cost|date|when",
 );
 
+/// Asks how something was solved, or what it was.
+pub(super) const FIX: Phrases = Phrases(
+    "the fix|the solution|the cause|root cause|the reason|the culprit|what fixed|what solved|what helped|what caused|\
+     did we fix|did we solve|did i fix|did i solve|did you fix|was it fixed|was that fixed|was fixed|was solved|\
+     was resolved|what was wrong|was the problem|was the issue",
+);
+
+/// Asks for the person's own words, and names nothing.
+pub(super) const SAID: Phrases = Phrases(
+    "what did i say|what did i just say|what did i tell you|what have i said|what have i told you|what i said|\
+     what was my last message|what did i write|what did i ask",
+);
+
 pub(super) const NUMBER: Phrases = Phrases(
     "how many|how much|how long|how often|number|port|version|when|date|price|cost|code|value|exactly|exact",
 );

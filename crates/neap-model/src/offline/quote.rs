@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use neap_core::base::message::{Message, Role};
+use neap_core::text::completion::{Addressee, find_completion};
+use neap_core::text::own_words;
 use neap_core::text::phrases::normalize;
 
 use super::phrases::NUMBER;
 use super::prompt_view::LogView;
-use crate::summarize::{sentences, term_set};
+use crate::summarize::{sentences, tells_fix, term_set};
 
 const LINES_MAX: usize = 3;
 /// A line after a question inherits this share of the question's score: it may be the answer.
@@ -102,7 +104,39 @@ pub(super) fn latest_lines(part: &LogView) -> Vec<String> {
     out.split_off(out.len().saturating_sub(LINES_MAX))
 }
 
-/// The model's own sentences are no evidence.
+/// The latest statements of the person, from whichever log.
+pub(super) fn latest_said(logs: &[LogView]) -> Vec<String> {
+    let messages = logs.iter().flat_map(|log| &log.messages).filter(|message| message.role == Role::User);
+    let messages: Vec<Message> = messages.cloned().collect();
+    let mut out: Vec<String> = sentences(&messages).into_iter().map(|(text, _)| text).collect();
+    out.split_off(out.len().saturating_sub(LINES_MAX))
+}
+
+/// How the work of a log was solved: the sentences that say what was done or why, and the last statement before the
+/// person said that it was over.
+pub(super) fn fix_lines(log: &LogView) -> Vec<String> {
+    let messages: Vec<Message> = spoken_messages(&log.messages).cloned().collect();
+    let said =
+        sentences(&messages).into_iter().filter(|(text, is_question)| !is_question && !is_own_sentence(text));
+    let said: Vec<String> = said.map(|(text, _)| text).collect();
+    let claims_end = |text: &String| find_completion(text, Addressee::EffortKeeper).is_some();
+    let end = said.iter().rposition(claims_end).unwrap_or(said.len());
+    let before: Vec<&String> = said[..end].iter().filter(|text| !claims_end(text)).collect();
+    let Some((last, earlier)) = before.split_last() else { return Vec::new() };
+    let mut lines: Vec<String> =
+        earlier.iter().filter(|text| tells_fix(text)).map(|text| (*text).clone()).collect();
+    lines.drain(..lines.len().saturating_sub(LINES_MAX - 1));
+    lines.push((*last).clone());
+    lines
+}
+
+/// The sentences of a summary that say what was done, and why.
+pub(super) fn fixes_in(summary: &str) -> Vec<String> {
+    let sentences = sentences(&[Message::user(summary)]).into_iter().map(|(text, _)| text);
+    sentences.filter(|text| tells_fix(text)).take(LINES_MAX).collect()
+}
+
+/// The model's own sentences and quotes are no evidence.
 fn is_own_sentence(text: &str) -> bool {
-    super::answer::OWN_SENTENCE_STARTS.iter().any(|own| text.starts_with(own))
+    text.starts_with("> ") || own_words::is_own_sentence(text)
 }

@@ -36,10 +36,6 @@ const TALK: &str = "\
     you're welcome|good question|great question|gern geschehen|kein problem|sag bescheid|\
     soll ich|kannst du mir|我可以帮|请告诉我|不客气|当然";
 
-/// The offline model's remarks about its own actions: their content appears elsewhere.
-const BOOKKEEPING: &str =
-    "noted under|built-in offline model|from the log of|from the summary of|its summary stands";
-
 const FILLERS: &str = "\
     a|ah|alles|all|alright|and|awesome|bye|cheers|cool|danke|dank|excellent|fine|for|go|good|goodbye|great|\
     gut|guten|hallo|hello|help|hey|hi|hm|hmm|i|it|ja|klar|lot|many|much|nice|no|oh|ok|okay|perfect|perfekt|\
@@ -51,6 +47,8 @@ const CUE_WEIGHTS: [(&str, f64); 6] =
     [(DECISIONS, 1.8), (CAUSES, 2.2), (OUTCOMES, 2.0), (ACTIONS, 1.2), (WARNINGS, 0.8), (TALK, -2.0)];
 /// Index of [`OUTCOMES`] in [`CUE_WEIGHTS`].
 const OUTCOMES_INDEX: usize = 2;
+/// Index of [`ACTIONS`] there; what stands before it tells of the work, too.
+const ACTIONS_INDEX: usize = 3;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cues([bool; CUE_WEIGHTS.len()]);
@@ -78,15 +76,14 @@ impl Cues {
         CUE_WEIGHTS.iter().zip(self.0).filter(|(_, has)| *has).map(|((_, weight), _)| weight).sum()
     }
 
+    /// Whether it says what was done, and why: a decision, a cause, an outcome or an action.
+    pub(super) fn tells_fix(self) -> bool {
+        self.0[..=ACTIONS_INDEX].contains(&true)
+    }
+
     pub(super) fn has_outcome(self) -> bool {
         self.0[OUTCOMES_INDEX]
     }
-}
-
-/// Whether it is only the offline model's bookkeeping. Expects lowercase text.
-pub(super) fn is_bookkeeping(lower: &str) -> bool {
-    let at: Vec<usize> = word_starts(lower).collect();
-    BOOKKEEPING.split('|').any(|cue| at.iter().any(|at| lower.as_bytes()[*at..].starts_with(cue.as_bytes())))
 }
 
 /// Whether it is mere courtesy. Expects lowercase text.

@@ -27,6 +27,11 @@ pub(crate) fn sentences(messages: &[Message]) -> Vec<(String, bool)> {
     sentences::split(messages).into_iter().map(|s| (s.text, s.is_question)).collect()
 }
 
+/// Whether a sentence says what was done, and why.
+pub(crate) fn tells_fix(sentence: &str) -> bool {
+    cues::Cues::of(&sentence.to_lowercase()).tells_fix()
+}
+
 #[derive(Clone)]
 pub struct ExtractiveSummarizer {
     counter: Arc<dyn TokenCounter>,
@@ -54,6 +59,7 @@ fn first_words(counter: &dyn TokenCounter, request: &SummaryRequest, budget: Tok
     let first = request.messages.iter().map(|m| m.content.trim()).find(|text| !text.is_empty())?;
     let flat = first.split_whitespace().take(200).collect::<Vec<_>>().join(" ");
     let text = sentences::truncate_to_fit(counter, &flat, budget);
+    let text = if text.is_empty() { sentences::truncate_words(counter, &flat, budget) } else { text };
     (!text.is_empty()).then(|| text.to_owned())
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use neap_core::base::tokens::{TokenCounter, Tokens};
 
 use super::score::ScoredSentence;
-use super::sentences::truncate_to_fit;
+use super::sentences::{truncate_to_fit, truncate_words};
 
 /// Only the best sentences compete.
 const CANDIDATES_MAX: usize = 400;
@@ -93,7 +93,7 @@ impl SentencePicker<'_> {
         let text = if self.counter.count(&candidate.scored.text) <= room {
             candidate.scored.text.clone()
         } else if room >= Tokens(PART_TOKENS_MIN) || self.taken.is_empty() {
-            truncate_to_fit(self.counter, &candidate.scored.text, room).to_owned()
+            self.part(&candidate, room).to_owned()
         } else {
             return;
         };
@@ -109,6 +109,15 @@ impl SentencePicker<'_> {
         }
         self.facts.extend(candidate.scored.facts.into_keys());
         self.taken.push((candidate.scored.order, text));
+    }
+
+    /// The whole clauses that fit. The sentence that says what the log is about gives its words if no clause fits.
+    fn part<'c>(&self, candidate: &'c SentenceCandidate, room: Tokens) -> &'c str {
+        let text = &candidate.scored.text;
+        match truncate_to_fit(self.counter, text, room) {
+            "" if self.taken.is_empty() && candidate.scored.is_opening => truncate_words(self.counter, text, room),
+            clauses => clauses,
+        }
     }
 
     /// Joins to one paragraph; drops the last selected sentences if that exceeds the budget.

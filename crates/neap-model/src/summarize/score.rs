@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use neap_core::base::message::{Message, Role};
+use neap_core::text::completion::{Addressee, find_completion};
+use neap_core::text::own_words::is_own_sentence;
 use neap_core::text::receipt::{Probe, ProbeKind, probes};
 use neap_core::text::reference::is_unspaced;
 use neap_core::text::terms::terms;
 
 use super::Sentence;
-use super::cues::{Cues, is_bookkeeping, is_filler};
+use super::cues::{Cues, is_filler};
 
 /// The answer says more than the question.
 const QUESTION_PENALTY: f64 = 2.2;
@@ -113,7 +115,8 @@ fn role_weight(role: Role) -> f64 {
 /// Courtesy, exclamations, and code without facts.
 fn is_small_talk(features: &SentenceFeatures) -> bool {
     let SentenceFeatures { sentence, lower, cues, facts, terms } = features;
-    if is_filler(lower) || (sentence.role == Role::Assistant && is_bookkeeping(lower)) {
+    let is_own = sentence.role == Role::Assistant && is_own_sentence(&sentence.text);
+    if is_filler(lower) || is_own || is_mere_completion(features) {
         return true;
     }
     let cue = cues.weight();
@@ -123,6 +126,12 @@ fn is_small_talk(features: &SentenceFeatures) -> bool {
     let chimes_in = sentence.role == Role::Assistant || sentence.text.ends_with(['!', '！']);
     let terms_min = if chimes_in { 3 } else { 2 };
     cue < 0.0 || sentence.is_code || terms.len() < terms_min
+}
+
+/// "Great, that fixed it": it says that work is over, and nothing of the work.
+fn is_mere_completion(features: &SentenceFeatures) -> bool {
+    let claims = || find_completion(&features.sentence.text, Addressee::EffortKeeper);
+    features.facts.is_empty() && features.terms.len() <= 3 && claims().is_some_and(|claim| claim.object.is_empty())
 }
 
 /// The user's first substantial sentence, or else the first one.

@@ -148,23 +148,35 @@ fn is_blob(word: &str) -> bool {
     word.is_ascii() && !word.contains("://")
 }
 
+const CLAUSE_MARKS: [&str; 9] = ["; ", ", ", ": ", " – ", " - ", "，", "；", "、", ") "];
+
 /// The end of the last clause, else of the last word, else of the text.
 fn clause_end(stretch: &str) -> usize {
     let half = stretch.floor_char_boundary(stretch.len() / 3);
-    let marks = ["; ", ", ", ": ", " – ", " - ", "，", "；", "、", ") "];
-    let clause = marks.iter().filter_map(|mark| stretch.rfind(mark).map(|at| at + mark.trim_end().len())).max();
-    clause.filter(|at| *at > half).or_else(|| stretch.rfind(' ')).filter(|at| *at > 0).unwrap_or(stretch.len())
+    let clause = last_clause_end(stretch).filter(|at| *at > half);
+    clause.or_else(|| stretch.rfind(' ')).filter(|at| *at > 0).unwrap_or(stretch.len())
 }
 
-/// The part of a text that fits: up to its last clause, else word, else character.
+fn last_clause_end(stretch: &str) -> Option<usize> {
+    CLAUSE_MARKS.iter().filter_map(|mark| stretch.rfind(mark).map(|at| at + mark.trim_end().len())).max()
+}
+
+/// The whole clauses of a text that fit, from its beginning; empty if the first does not fit.
 pub(super) fn truncate_to_fit<'a>(counter: &dyn TokenCounter, text: &'a str, budget: Tokens) -> &'a str {
     let mut text = text;
     while !text.is_empty() && counter.count(text) > budget {
         let shorter = text.trim_end_matches(|c: char| !c.is_alphanumeric());
-        let shorter = if shorter.is_empty() { text } else { shorter };
-        let cut = clause_end(shorter);
-        let cut = if cut < shorter.len() { cut } else { shorter.floor_char_boundary(shorter.len() / 2) };
-        text = text[..cut].trim_end();
+        text = text[..last_clause_end(shorter).unwrap_or(0)].trim_end();
+    }
+    text
+}
+
+/// The words of a text that fit, else its characters: for a text whose first clause does not.
+pub(super) fn truncate_words<'a>(counter: &dyn TokenCounter, text: &'a str, budget: Tokens) -> &'a str {
+    let mut text = text;
+    while !text.is_empty() && counter.count(text) > budget {
+        let half = text.floor_char_boundary(text.len() / 2);
+        text = text[..text.rfind(' ').unwrap_or(half)].trim_end();
     }
     text
 }
@@ -214,6 +226,8 @@ mod tests {
         let fit = |text, max| truncate_to_fit(&WordCounter, text, Tokens(max));
         assert_eq!(fit("one two, three four", 100), "one two, three four");
         assert_eq!(fit("one two, three four", 3), "one two,");
+        assert_eq!(fit("one two three four", 3), "", "no clause is cut");
+        assert_eq!(truncate_words(&WordCounter, "one two three four", Tokens(3)), "one two three");
         assert_eq!(fit("one two", 0), "");
     }
 }

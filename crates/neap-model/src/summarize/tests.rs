@@ -218,3 +218,36 @@ fn phrases_of_the_built_in_model_are_left_out() {
         "Users get a 401 about an hour after login. Only one tab may renew; we take the lock auth-refresh."
     );
 }
+
+/// A clause that does not fit is left out whole: a number without its end says something else.
+#[test]
+fn no_clause_is_cut_inside() {
+    let log = [
+        Message::user("The build takes 58 seconds on my machine, which is slow."),
+        Message::assistant("The linker takes 41 s of the 58 seconds that the whole build of the workspace takes."),
+        Message::user("I switched to mold and it takes 9 seconds."),
+    ];
+    for tokens_max in 14..60 {
+        let Some(summary) = summary_of(log.to_vec(), tokens_max) else { continue };
+        for part in summary.split("; ").flat_map(|part| part.split_inclusive(". ")) {
+            let part = part.trim().trim_end_matches(['.', ',']);
+            let whole = |message: &Message| {
+                message.content.contains(&format!("{part},")) || message.content.ends_with(&format!("{part}."))
+            };
+            assert!(log.iter().any(whole), "{part:?} is cut, at {tokens_max}: {summary}");
+        }
+    }
+}
+
+/// Where the assistant carried the work, its words are the summary, not the person's `done`.
+#[test]
+fn a_log_carried_by_the_assistant_is_summarized_by_its_words() {
+    let log = [
+        "go on",
+        "The importer read every row twice because the cursor was not moved; I moved it in src/import.rs.",
+        "ok",
+        "All 212 tests pass, and the import of 40,000 rows takes 9 s instead of 31 s.",
+        "done",
+    ];
+    check(&log, &["src/import.rs", "9 s"], &["done", "go on"]);
+}

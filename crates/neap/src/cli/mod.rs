@@ -43,19 +43,19 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("NEAP_COMMIT
 #[command(name = "neap", version = VERSION, propagate_version = true, arg_required_else_help = true)]
 pub(crate) struct Cli {
     /// Data directory [default: ~/.local/share/neap]
-    #[arg(long, global = true, env = NEAP_DATA_DIR, hide_env_values = true, value_name = "DIR")]
+    #[arg(long, global = true, display_order = 901, env = NEAP_DATA_DIR, hide_env_values = true, value_name = "DIR")]
     pub(crate) data_dir: Option<PathBuf>,
 
     /// File with the keys that sign tool results
-    #[arg(long, global = true, env = NEAP_KEY_FILE, hide_env_values = true, value_name = "FILE")]
+    #[arg(long, global = true, display_order = 902, env = NEAP_KEY_FILE, hide_env_values = true, value_name = "FILE")]
     pub(crate) key_file: Option<PathBuf>,
 
     /// Agent whose memories are used
-    #[arg(long, global = true, env = NEAP_AGENT, hide_env_values = true, default_value = "default", value_name = "NAME")]
+    #[arg(long, global = true, display_order = 903, env = NEAP_AGENT, hide_env_values = true, default_value = "default", value_name = "NAME")]
     pub(crate) agent: String,
 
     /// Print data as JSON
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 904)]
     pub(crate) json: bool,
 
     #[command(subcommand)]
@@ -81,6 +81,12 @@ pub(crate) enum Command {
         after_long_help = "Example:\n  neap chat --session work --model llama3.1 --base-url http://localhost:11434/v1"
     )]
     Chat(ChatArgs),
+    /// Watch it work for a minute: no key, nothing is kept
+    ///
+    /// Plays 200 turns of a scripted agent through the engine, on a store that is thrown away: the tokens of every request beside
+    /// those of sending everything, and a fact of turn 3 that comes back at the end.
+    #[command(after_long_help = "Example:\n  neap demo --fast")]
+    Demo(DemoArgs),
     /// Run an agent through the proxy: neap run -- claude
     ///
     /// Starts a proxy on a free port, points the command at it and ends with it. A conversation is cut when its budget is full; with
@@ -138,6 +144,13 @@ pub(crate) enum Command {
     Store(StoreArgs),
     /// Run proofs, recall evaluations, benchmarks and scripted conversations
     Lab(LabArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Do not pause between turns
+    #[arg(long)]
+    pub(crate) fast: bool,
 }
 
 #[derive(Debug, Args)]

@@ -5,6 +5,7 @@ pub(crate) mod chat;
 pub(crate) mod completions;
 pub(crate) mod context;
 pub(crate) mod decide;
+pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod efforts;
 pub(crate) mod explain;

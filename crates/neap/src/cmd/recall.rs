@@ -14,12 +14,16 @@ pub(crate) async fn run(data: &DataDir, args: RecallArgs, json: bool) -> Result<
     let RecallArgs { query, kinds, time, superseded, max } = args;
     let query = query.join(" ");
     let mut agent = app::existing_agent(data).await?;
-    let command = MemoryCommand::Recall { query: query.clone(), kinds, time, superseded, max };
+    let asked = match (&time, query.is_empty()) {
+        (Some(time), true) => time.clone(),
+        _ => query.clone(),
+    };
+    let command = MemoryCommand::Recall { query, kinds, time, superseded, max };
     let hits = into_hits(agent.run_command(command).await?)?;
     if json {
         out::print_json(&hits)?;
     } else {
-        let text = render(&hits, &query);
+        let text = render(&hits, &asked);
         out::print_text(&text);
         out::print_masked_notice(&text);
     }

@@ -28,7 +28,7 @@ pub(crate) async fn run(data: &DataDir, args: &ReportArgs, json: bool) -> Result
         value["memory_metrics"] = json!(report.memories.metrics(&agent));
         out::print_json(&value)?;
     } else {
-        out::print_text(render(&report));
+        out::print_text(render(&report, true));
         out::print_text(render_memories(&report, &agent));
     }
     Ok(ExitCode::SUCCESS)
@@ -89,7 +89,8 @@ fn render_memories(report: &Report, agent: &AgentReport) -> String {
     format!("\n{}", out::table(&["memories", "value", "target"], &rows))
 }
 
-pub(crate) fn render(report: &Report) -> String {
+/// `has_prices` where the model's prices are known, or which model it was is not.
+pub(crate) fn render(report: &Report, has_prices: bool) -> String {
     let count = |n: u64| thousands(n);
     let share = |part: f64| format!("{:.1} %", part * 100.0);
     let maybe = |value: Option<f64>, unit: &str| value.map_or_else(|| "–".to_owned(), |v| format!("{v:.2}{unit}"));
@@ -119,6 +120,9 @@ pub(crate) fn render(report: &Report) -> String {
         ("efforts shown as summary", count(report.efforts.shown)),
         ("efforts evicted", count(report.efforts.evicted)),
     ];
+    if !has_prices {
+        rows.retain(|(name, _)| *name != "price");
+    }
     rows.extend(request_rows(&report.requests));
     table(rows)
 }
@@ -160,8 +164,10 @@ pub(crate) fn saved_text(cost: &RequestCost) -> String {
 }
 
 fn savings_text(s: &Savings) -> String {
-    let sign = if s.tokens < 0 { "-" } else { "" };
     let tokens = thousands(s.tokens.unsigned_abs());
+    if s.tokens < 0 {
+        return format!("none yet: {tokens} tokens more than everything, for the rules and the tools");
+    }
     let (variable, whole) = (s.of_variable * 100.0, s.of_whole * 100.0);
-    format!("{sign}{tokens} tokens: {variable:.1} % of the variable part, {whole:.1} % of all")
+    format!("{tokens} tokens: {variable:.1} % of the variable part, {whole:.1} % of all")
 }

@@ -114,6 +114,16 @@ pub fn report(state: &SessionState) -> Report {
     }
 }
 
+/// What sending everything would have cost so far, less what the calls cost, at the session's prices. Who sends everything
+/// has a provider's cache, too: all but the newest part of a request is read from it.
+pub fn saved_dollars(state: &SessionState) -> f64 {
+    let (m, policy) = (state.metrics(), state.policy());
+    let mut everything =
+        Cost::of_call(policy, m.naive_tokens_sum, m.naive_tokens_sum.saturating_sub(m.naive_tokens));
+    everything += Cost::of_reply(policy, m.cost.output);
+    everything.dollars() - m.cost.dollars()
+}
+
 /// Savings over sending everything; negative where summaries cost more than they save.
 pub fn savings(context: Tokens, variable: Tokens, naive: Tokens) -> Savings {
     let saved = naive.0 as i64 - context.0 as i64;

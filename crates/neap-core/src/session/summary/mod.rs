@@ -107,11 +107,14 @@ pub fn validate_summary(
     Err("it could not be mended".to_owned())
 }
 
-/// Drops the last sentence, or the last word of a single sentence, or the second half.
+/// Drops the last sentence or part after a semicolon, or the last clause of a single sentence, or its last word, or the
+/// second half.
 fn drop_last_sentence(text: &str) -> &str {
-    let body = text.trim_end_matches(['.', '!', '?', '…', ' ']);
-    let sentence = [". ", "! ", "? "].iter().filter_map(|end| body.rfind(end)).max().map(|at| at + 1);
-    let cut = sentence.or_else(|| body.rfind(' ')).unwrap_or(body.len() / 2);
+    let body = text.trim_end_matches(['.', '!', '?', '…', ' ', ',', ';']);
+    let last = |ends: &[&str]| ends.iter().filter_map(|end| body.rfind(end)).max();
+    let sentence = last(&[". ", "! ", "? "]).map(|at| at + 1).max(last(&["; "]));
+    let cut =
+        sentence.or_else(|| last(&[", ", ": ", " – "])).or_else(|| body.rfind(' ')).unwrap_or(body.len() / 2);
     text[..text.floor_char_boundary(cut)].trim_end()
 }
 
@@ -126,6 +129,8 @@ mod tests {
         assert_eq!(cut(100, "One two.\n\n Three."), "One two. Three.");
         assert_eq!(cut(4, "One two. Three four five."), "One two.");
         assert_eq!(cut(2, "one two three four"), "one two");
+        assert_eq!(cut(5, "one two; three four of five"), "one two");
+        assert_eq!(cut(3, "one two, three four of five"), "one two");
         assert_eq!(cut(0, "one two"), "");
     }
 

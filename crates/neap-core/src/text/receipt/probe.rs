@@ -1,5 +1,6 @@
 //! Finds probes in an original: the details that a reader of the summary would miss.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
@@ -7,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::clause::{self, Clause};
 use super::exact_values::{self, ValueKey};
 use crate::base::message::{Message, Role};
+use crate::text::own_words::is_own_sentence;
 
 pub const PROBES_PER_KIND_MAX: usize = 64;
 /// Longest value in a probe or a receipt.
@@ -87,7 +89,8 @@ pub(super) fn find_probes(messages: &[Message]) -> Vec<KeyedProbe> {
     let answers = Answers::new(messages);
     for (at, message) in messages.iter().enumerate() {
         let answered = answers.is_answered(at, message.role);
-        for text in texts(message) {
+        let said = without_own_sentences(message);
+        for text in std::iter::once(&*said).chain(call_texts(message)) {
             for window in head_and_tail(text) {
                 collector.scan(window, answered);
             }
@@ -97,8 +100,23 @@ pub(super) fn find_probes(messages: &[Message]) -> Vec<KeyedProbe> {
 }
 
 pub(super) fn texts(message: &Message) -> impl Iterator<Item = &str> {
-    let calls = message.tool_calls.iter().flat_map(|call| [call.name.as_str(), call.arguments.as_str()]);
-    std::iter::once(&*message.content).chain(calls)
+    std::iter::once(&*message.content).chain(call_texts(message))
+}
+
+fn call_texts(message: &Message) -> impl Iterator<Item = &str> {
+    message.tool_calls.iter().flat_map(|call| [call.name.as_str(), call.arguments.as_str()])
+}
+
+/// What the built-in model says of its own actions is no detail that a reader would miss.
+fn without_own_sentences(message: &Message) -> Cow<'_, str> {
+    let text = &*message.content;
+    if message.role != Role::Assistant || !text.lines().any(is_own_sentence) {
+        return Cow::Borrowed(text);
+    }
+    let sentences = clause::sentences(text).into_iter().map(|range| &text[range]);
+    // A sentence here ends at a semicolon.
+    let kept = sentences.filter(|sentence| !is_own_sentence(sentence));
+    Cow::Owned(kept.collect::<Vec<_>>().join("\n"))
 }
 
 /// The head and the tail of a text; all of it, if it is short.

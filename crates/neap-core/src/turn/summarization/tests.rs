@@ -9,6 +9,7 @@ const PORT: &str = "The port is 8080, because Ana said so last week. We do not u
 fn job(messages: Vec<Message>, tokens_max: u64, summarizer: SummarizerKind) -> SummaryJob {
     SummaryJob {
         messages,
+        originals: Vec::new(),
         topic: "ports-7".into(),
         handle: Some("ports-7".into()),
         tokens_max: Tokens(tokens_max),
@@ -50,6 +51,17 @@ fn of_port(
 fn first(request: &SummaryRequest) -> Result<String, String> {
     let text = &request.messages[0].content;
     Ok(text.split_inclusive(". ").next().unwrap_or_default().to_owned())
+}
+
+/// A summary of summaries has lost what they had lost.
+#[test]
+fn a_merged_summary_is_held_against_the_originals() {
+    let original = Message::user("Port 8080, host b7, 30 s, 512 MB: that was the set-up of the old server.");
+    let child = Message::assistant("The old server had port 8080.");
+    let job = SummaryJob { originals: vec![original], ..job(vec![child], 12, SummarizerKind::Configured) };
+    let (made, _) = run(job, &Policy::default(), |_| Ok("It had port 8080.".into()));
+    let numbers = made.expect("a summary").receipt.tally(ProbeKind::Number);
+    assert_eq!((numbers.found, numbers.retained), (3, 1));
 }
 
 #[test]

@@ -236,3 +236,54 @@ proptest::proptest! {
         }
     }
 }
+
+/// Thanks and greetings are answered in kind, with work in hand, too.
+#[test]
+fn courtesy_is_answered_in_kind() {
+    let context = Context::noted("Active effort: billing-migration.").log("active", "billing-migration", LOG);
+    for (message, want) in [
+        ("thanks!", "You are welcome."),
+        ("Hello", "Hello."),
+        ("bye", "Goodbye; everything is stored."),
+        ("ok", "Noted under billing-migration."),
+    ] {
+        assert_eq!(context.clone().said(&[message]).reply().text, want, "{message}");
+    }
+}
+
+#[test]
+fn what_a_person_said_is_told_in_their_words() {
+    let context =
+        Context::noted("No effort is active.").said(&["My train leaves at 7:40", "Noted.", "What did I say?"]);
+    assert_eq!(context.reply().text, "You said:\n> My train leaves at 7:40");
+    let nothing = Context::noted("No effort is active.").said(&["What did I say?"]);
+    assert_eq!(nothing.reply().text, "Nothing so far.");
+}
+
+/// Seed 000, example 1: asked for the fix, it gives the fix.
+#[test]
+fn asked_for_the_fix_it_gives_the_fix() {
+    let question = "What was the fix for the login thing?";
+    let log: &[&str] = &[
+        "users get a 401 an hour after login",
+        "Noted under login-401.",
+        "The token lives 3600 seconds.",
+        "Noted under login-401.",
+        "Two tabs renew it at once. With the lock auth-refresh only one does.",
+        "Noted under login-401.",
+        "That fixed it, we are done.",
+        "Concluded login-401; its summary stands for it now.",
+    ];
+    let vague =
+        Context::noted("No effort is active.").summary("login-401", "Users get a 401 an hour after login.");
+    assert_eq!(called(&vague.said(&[question]).reply()), r#"expand_effort {"id":"login-401"}"#);
+    let expanded = Context::noted("No effort is active. Expanded: login-401.").log("expanded", "login-401", log);
+    let reply = expanded.said(&[question]).reply();
+    assert_eq!(reply.text, "From the log of login-401:\n> With the lock auth-refresh only one does.");
+    let told = Context::noted("No effort is active.").summary(
+        "login-401",
+        "Users get a 401 an hour after login. Fixed by the lock auth-refresh. It is released.",
+    );
+    let reply = told.said(&[question]).reply();
+    assert_eq!(reply.text, "From the summary of login-401:\n> Fixed by the lock auth-refresh.");
+}

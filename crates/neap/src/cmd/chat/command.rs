@@ -12,14 +12,16 @@ use crate::out::{self, BANNER, BOLD, DIM, Failure, thousands};
 
 const HITS_MAX: usize = 8;
 
-pub(super) const COMMANDS: [(&str, &str); 16] = [
+pub(super) const COMMANDS: [(&str, &str); 18] = [
     ("/status", "show this session's figures: tokens, savings, decay"),
     ("/efforts", "list all efforts, their state and their cost"),
     ("/search", "WORDS: search efforts and messages"),
+    ("/open", "NAME: begin an effort; what you say next belongs to it"),
     ("/expand", "ID: bring a concluded effort's log back into the context"),
     ("/collapse", "ID: collapse an expanded effort to its summary"),
     ("/switch", "ID: make another open effort the active one"),
     ("/close", "[ID]: conclude an effort"),
+    ("/reopen", "ID: go on with a concluded effort"),
     ("/undo", "undo the last turn: it leaves the context and the search, but stays stored"),
     ("/retry", "[TEXT]: undo the last turn and send its message again, or send TEXT instead"),
     ("/context", "show exactly what the model would see, by layer"),
@@ -30,6 +32,9 @@ pub(super) const COMMANDS: [(&str, &str); 16] = [
     ("/help", "show this list"),
     ("/quit", "end the chat; everything is stored"),
 ];
+
+/// Words that are commands without a slash.
+const BARE_WORDS: [(&str, &str); 3] = [("help", "/help"), ("quit", "/quit"), ("exit", "/quit")];
 
 pub(super) enum AfterCommand {
     Continue,
@@ -45,8 +50,13 @@ pub(super) struct Command<'a> {
 }
 
 impl<'a> Command<'a> {
-    /// A slash followed by letters is a command; with a space before it, the text is sent as it is.
+    /// A slash followed by letters is a command, and so are the words that every program knows, if they stand alone.
+    /// With a space before it, the text is sent as it is.
     pub(super) fn parse(text: &'a str) -> Option<Self> {
+        let bare = text.trim_end_matches(['!', '.', '?', ' ']).to_ascii_lowercase();
+        if let Some((_, name)) = BARE_WORDS.iter().find(|(word, _)| *word == bare) {
+            return Some(Self { name, argument: "" });
+        }
         if !text.starts_with('/') {
             return None;
         }
@@ -63,13 +73,18 @@ impl<'a> Command<'a> {
         screen: &mut Screen,
     ) -> Result<AfterCommand, Failure> {
         match self.name {
-            "/status" => out::print_text(report::render(&session.report())),
+            "/status" => out::print_text(report::render(&session.report(), screen.has_prices())),
             "/efforts" => out::print_text(efforts::render(session.state())),
             "/search" => self.search(engine, session).await?,
-            "/expand" => self.call_tool(session, screen, "expand_effort").await?,
-            "/collapse" => self.call_tool(session, screen, "collapse_effort").await?,
-            "/switch" => self.call_tool(session, screen, "switch_effort").await?,
-            "/close" => self.call_tool(session, screen, "close_effort").await?,
+            "/open" if self.argument.is_empty() => {
+                out::print_line("Give the effort a name, e.g. /open slow dashboard.");
+            }
+            "/open" => self.call_tool(session, screen, "open_effort", "name").await?,
+            "/reopen" => self.call_tool(session, screen, "reopen_effort", "id").await?,
+            "/expand" => self.call_tool(session, screen, "expand_effort", "id").await?,
+            "/collapse" => self.call_tool(session, screen, "collapse_effort", "id").await?,
+            "/switch" => self.call_tool(session, screen, "switch_effort", "id").await?,
+            "/close" => self.call_tool(session, screen, "close_effort", "id").await?,
             "/undo" => {
                 undo_turn(session).await?;
             }
@@ -112,8 +127,15 @@ impl<'a> Command<'a> {
         Ok(())
     }
 
-    async fn call_tool(&self, session: &mut Session, screen: &mut Screen, tool: &str) -> Result<(), Failure> {
-        let arguments = if self.argument.is_empty() { json!({}) } else { json!({"id": self.argument}) };
+    /// `field` is the name of the tool's argument.
+    async fn call_tool(
+        &self,
+        session: &mut Session,
+        screen: &mut Screen,
+        tool: &str,
+        field: &str,
+    ) -> Result<(), Failure> {
+        let arguments = if self.argument.is_empty() { json!({}) } else { json!({field: self.argument}) };
         let outcome = session.call_tool_observed(tool, &arguments.to_string(), screen).await?;
         if let Some(banner) = outcome.banner {
             out::print_line(format!("{BANNER}{}{BANNER:#}", out::escape_control(&banner.to_string())));

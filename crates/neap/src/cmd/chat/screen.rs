@@ -3,15 +3,21 @@
 use std::io::IsTerminal;
 use std::time::Duration;
 
+use neap_core::base::ledger::Ledger;
 use neap_core::session::memory_op::MemoryOp;
+use neap_core::session::report::saved_dollars;
 use neap_core::turn::tools::Banner;
 use neap_engine::{Session, TurnObserver, TurnReply};
 use neap_model::ChatModel;
 use neap_model::client::api_name;
 use neap_model::usage::Usage;
 
-use crate::model::{ChosenModel, usage_text};
-use crate::out::{self, BANNER, BOLD, DIM, thousands};
+use crate::model::ChosenModel;
+use crate::out::{self, BANNER, BOLD, DIM, short};
+use crate::progress::Spinner;
+
+/// A cent: less is not worth a place in the line.
+const SAVED_DOLLARS_MIN: f64 = 0.01;
 
 pub(super) struct Screen {
     on_terminal: bool,
@@ -23,12 +29,14 @@ pub(super) struct Screen {
     held: Option<Vec<String>>,
     /// `None` for the built-in offline model.
     model: Option<ChosenModel>,
+    /// Until the first words of a reply.
+    spinner: Option<Spinner>,
 }
 
 impl Screen {
     pub(super) fn new(mem_debug: bool, model: Option<ChosenModel>) -> Self {
         let on_terminal = std::io::stdout().is_terminal();
-        Self { on_terminal, mid_line: false, shown: false, mem_debug, held: None, model }
+        Self { on_terminal, mid_line: false, shown: false, mem_debug, held: None, model, spinner: None }
     }
 
     pub(super) fn hold_output(&mut self) {
@@ -63,6 +71,11 @@ impl Screen {
         out::print_line("");
     }
 
+    /// Whether the answers cost money, at prices that are known.
+    pub(super) fn has_prices(&self) -> bool {
+        self.model.as_ref().is_some_and(|model| model.profile.price_input.is_some())
+    }
+
     pub(super) fn model(&mut self) -> Option<&mut ChosenModel> {
         self.model.as_mut()
     }
@@ -70,10 +83,12 @@ impl Screen {
     pub(super) fn begin_reply(&mut self) {
         self.mid_line = false;
         self.shown = false;
+        self.spinner = (self.on_terminal && self.model.is_some()).then(Spinner::start);
     }
 
     /// Ends the reply's line; prints a note where the reply is missing or incomplete.
     pub(super) fn end_reply(&mut self, reply: Option<&TurnReply>) {
+        self.spinner = None;
         if let Some(reply) = reply {
             match &reply.incomplete {
                 Some(incomplete) if self.shown => self.on_text(&format!(" {}", incomplete.label())),
@@ -89,19 +104,8 @@ impl Screen {
             return;
         }
         let state = session.state();
-        let (total, budget) = (reply.ledger.tokens.total(), reply.ledger.budget);
-        let mut parts = vec![
-            format!("turn {}", reply.turn),
-            format!("{} of {} tokens", thousands(total.0), thousands(budget.0)),
-        ];
-        // The provider's count is preferred to our estimate.
-        match (&self.model, usage) {
-            (Some(model), Some(usage)) => parts.push(usage_text(&model.profile, usage)),
-            _ if reply.ledger.cost.calls > 0 => {
-                parts.push(format!("{} % cached", reply.ledger.cost.cached_percent()));
-            }
-            _ => {}
-        }
+        let mut parts = vec![format!("turn {}", reply.turn)];
+        parts.extend(self.figures(session, &reply.ledger, usage));
         parts.extend(state.active_effort().map(|effort| format!("active {}", effort.id)));
         let expanded: Vec<&str> = state.expanded_efforts().map(|effort| effort.id.as_str()).collect();
         if !expanded.is_empty() {
@@ -112,6 +116,29 @@ impl Screen {
             parts.push(format!("{evicted} evicted"));
         }
         out::print_line(format!("{DIM}{}{DIM:#}\n", parts.join(" · ")));
+    }
+
+    /// What was sent of the budget, and what that gains. Nothing is claimed before there is a gain, and no money without
+    /// a provider whose prices are known.
+    fn figures(&self, session: &Session, ledger: &Ledger, usage: Option<&Usage>) -> Vec<String> {
+        let (total, everything) = (ledger.tokens.total().0, ledger.naive_tokens.0);
+        let mut parts = vec![format!("{} of {}", short(total), short(ledger.budget.0))];
+        if everything > total {
+            parts.push(format!("everything {}", short(everything)));
+        }
+        if self.model.is_none() {
+            return parts;
+        }
+        let saved = saved_dollars(session.state());
+        if self.has_prices() && saved >= SAVED_DOLLARS_MIN {
+            parts.push(format!("saved ${saved:.2}"));
+        }
+        // The provider's count is preferred to our estimate.
+        let cached = usage.map_or_else(|| ledger.cost.cached_percent(), Usage::cached_percent);
+        if cached > 0 {
+            parts.push(format!("{cached} % cached"));
+        }
+        parts
     }
 
     fn end_line(&mut self) {
@@ -127,12 +154,14 @@ impl TurnObserver for Screen {
         if words.is_empty() {
             return;
         }
+        self.spinner = None;
         out::print_text(out::escape_control(words));
         self.mid_line = !words.ends_with('\n');
         self.shown = true;
     }
 
     fn on_banner(&mut self, banner: &Banner) {
+        self.spinner = None;
         self.end_line();
         out::print_line(format!("{BANNER}{}{BANNER:#}", out::escape_control(&banner.to_string())));
     }

@@ -73,8 +73,12 @@ pub(crate) fn render(explained: &TurnExplanation, texts: &MemoryTexts) -> String
     }
     if !explained.happened.is_empty() {
         text.push_str(&format!("{BOLD}what happened{BOLD:#}\n"));
+        let grows = explained.ledger.as_ref().is_some_and(|ledger| ledger.epoch_since.is_some());
         for event in &explained.happened {
             text.push_str(&format!("  {}\n", describe_event(event)));
+            if grows && matches!(event, Event::Effort(EffortEvent::Evicted { .. })) {
+                text.push_str(&format!("    {DIM}its words stay in the prompt until the next rewrite{DIM:#}\n"));
+            }
             if let Some(receipt) = receipt_of(event) {
                 for line in [receipts::summary_line(receipt)].into_iter().chain(receipts::detail_lines(receipt)) {
                     text.push_str(&format!("    {DIM}{line}{DIM:#}\n"));
@@ -114,7 +118,11 @@ pub(crate) fn render_ledger(ledger: &Ledger) -> String {
         left_out.push(format!("{count} summaries over the layer's share, first {first_ids}"));
     }
     if ledger.evicted > 0 {
-        left_out.push(format!("{} evicted efforts, not referenced for long: search finds them", ledger.evicted));
+        let (count, since) = (ledger.evicted, ledger.epoch_since);
+        let stay = since.map_or_else(String::new, |turn| {
+            format!("; the words of those evicted since turn {turn} stay in the prompt until the next rewrite")
+        });
+        left_out.push(format!("{count} evicted efforts, not referenced for long: search finds them{stay}"));
     }
     for log in ledger.logs.iter().filter(|log| log.left_out > 0) {
         left_out.push(format!("{} older exchanges of {}", log.left_out, scope_name(&log.scope)));
@@ -267,6 +275,6 @@ fn describe_effort_event(event: &EffortEvent) -> String {
         EffortEvent::Switched { id, .. } => format!("switched to {id}"),
         EffortEvent::Reopened { id, .. } => format!("reopened {id}"),
         EffortEvent::Referenced { ids, .. } => format!("referenced {}", effort_ids(ids)),
-        EffortEvent::Evicted { ids, .. } => format!("evicted {}", effort_ids(ids)),
+        EffortEvent::Evicted { ids, .. } => format!("summary evicted: {}", effort_ids(ids)),
     }
 }

@@ -72,7 +72,7 @@ pub(crate) async fn run(data: &DataDir, args: &ConversationImportArgs, json: boo
         }
     }
     report.print(json)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(if report.has_failed() { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
 fn default_path(from: ImportSource) -> Option<PathBuf> {

@@ -50,6 +50,11 @@ impl ImportReport {
         }
     }
 
+    /// Whether something could not be read, or nothing in what was read is a conversation.
+    pub(crate) fn has_failed(&self) -> bool {
+        !self.unreadable.is_empty() || (self.left.damaged > 0 && self.new + self.known == 0)
+    }
+
     pub(crate) fn print(&self, json: bool) -> Result<(), Failure> {
         if json {
             return out::print_json(self);

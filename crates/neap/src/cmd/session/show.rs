@@ -44,6 +44,6 @@ pub(super) async fn run(data: &DataDir, args: &SessionShowArgs, json: bool) -> R
     out::print_line("");
     out::print_text(efforts::render(state));
     out::print_line("");
-    out::print_text(report::render(&session.report()));
+    out::print_text(report::render(&session.report(), true));
     Ok(ExitCode::SUCCESS)
 }

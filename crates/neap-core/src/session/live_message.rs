@@ -1,5 +1,5 @@
 //! What a person just said on any surface, as the events of a commit have it. Their preferences and standing
-//! instructions are remembered by one rule ([`Heard::commands`]), whoever holds the conversation.
+//! instructions are remembered by one rule ([`LiveMessage::commands`]), whoever holds the conversation.
 //!
 //! Only what is said live counts. A file that is read afterwards tells what held when it was written, which may have changed
 //! since, and a client that resends its whole history says again what was said before.
@@ -15,7 +15,7 @@ use crate::session::event::{Event, RecordedEvent, TurnEvent};
 
 /// The latest message in the user's role that was said live.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Heard {
+pub struct LiveMessage {
     pub stream: StreamId,
     pub turn: TurnNo,
     /// As vouched by the surface that received it.
@@ -23,7 +23,7 @@ pub struct Heard {
     pub text: Arc<str>,
 }
 
-impl Heard {
+impl LiveMessage {
     /// The latest live message among events of one commit.
     pub fn last_of(stream: &StreamId, events: &[RecordedEvent]) -> Option<Self> {
         events.iter().rev().find_map(|recorded| {
@@ -66,28 +66,32 @@ mod tests {
         RecordedEvent { seq: Seq(turn), at: Stamp(1), event: event.into() }
     }
 
-    fn heard(events: &[RecordedEvent]) -> Option<(u64, Author)> {
+    fn live_message(events: &[RecordedEvent]) -> Option<(u64, Author)> {
         let stream = StreamId::parse("talk").expect("an id");
-        Heard::last_of(&stream, events).map(|heard| (heard.turn.0, heard.author))
+        LiveMessage::last_of(&stream, events).map(|live_message| (live_message.turn.0, live_message.author))
     }
 
     #[test]
-    fn only_the_latest_live_message_is_heard() {
+    fn only_the_latest_live_message_counts() {
         let by = |turn, author| started(turn, Some(author), Message::user("I prefer tea."));
-        assert_eq!(heard(&[by(1, Author::Person), by(2, Author::Model)]), Some((2, Author::Model)));
-        assert_eq!(heard(&[by(1, Author::Person), by(2, Author::Import)]), Some((1, Author::Person)));
-        assert_eq!(heard(&[by(1, Author::Import), by(2, Author::Tool)]), None, "read from a file, or a tool's");
-        assert_eq!(heard(&[started(1, Some(Author::Model), Message::assistant("I prefer tea."))]), None);
-        assert_eq!(heard(&[started(1, None, Message::user("I prefer tea."))]), None, "nobody vouches");
+        assert_eq!(live_message(&[by(1, Author::Person), by(2, Author::Model)]), Some((2, Author::Model)));
+        assert_eq!(live_message(&[by(1, Author::Person), by(2, Author::Import)]), Some((1, Author::Person)));
+        assert_eq!(
+            live_message(&[by(1, Author::Import), by(2, Author::Tool)]),
+            None,
+            "read from a file, or a tool's"
+        );
+        assert_eq!(live_message(&[started(1, Some(Author::Model), Message::assistant("I prefer tea."))]), None);
+        assert_eq!(live_message(&[started(1, None, Message::user("I prefer tea."))]), None, "nobody vouches");
     }
 
     #[test]
     fn what_it_states_is_remembered_with_its_place() {
         let stream = StreamId::parse("talk").expect("an id");
         let events = [started(3, Some(Author::Model), Message::user("I prefer tea. Is it raining?"))];
-        let heard = Heard::last_of(&stream, &events).expect("it is live");
-        assert!(heard.states_something());
-        let [MemoryCommand::Remember(draft)] = &heard.commands(&AgentHead::default())[..] else {
+        let live_message = LiveMessage::last_of(&stream, &events).expect("it is live");
+        assert!(live_message.states_something());
+        let [MemoryCommand::Remember(draft)] = &live_message.commands(&AgentHead::default())[..] else {
             panic!("one statement")
         };
         let Provenance { author, session, turn, .. } = &draft.provenance;
