@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::stage::draft::{self, fact, rule};
-use crate::stage::{Stage, banners};
+use crate::stage::{Shown, Stage, banners};
 use neap_core::base::ids::Seq;
 use neap_core::base::ledger::Layer;
 use neap_core::memory::knowledge::LoadCause;
@@ -14,7 +14,7 @@ use neap_core::memory::{
     Author, Body, CensorAction, CensorSide, Memory, MemoryDraft, MemoryEvent, Provenance, Status,
 };
 use neap_core::session::event::Event;
-use neap_engine::{EngineError, NullObserver, SessionOptions, TurnObserver};
+use neap_engine::{EngineError, NullObserver, SessionOptions};
 use neap_store::{MemStore, Store, StoredEvent};
 use serde_json::json;
 
@@ -159,23 +159,14 @@ async fn get(stage: &Stage, id: &str) -> Memory {
     agent.get(id.parse().unwrap()).await.unwrap().unwrap()
 }
 
-struct Heard(String);
-
-impl TurnObserver for Heard {
-    fn on_text(&mut self, words: &str) {
-        self.0.push_str(words);
-    }
-    fn on_banner(&mut self, _banner: &neap_core::turn::tools::Banner) {}
-}
-
-/// Issue, 5: refuse blocks the answer with the reason for the model to read; nobody sees the refused words.
+/// Refuse blocks the answer with the reason for the model to read; nobody sees the refused words.
 #[tokio::test]
 async fn a_refused_answer_is_asked_for_again_and_at_last_withheld() {
     let mut stage = agent_stage(&[]).await;
     teach(&stage, censor("drop table", CensorSide::Output, CensorAction::Refuse)).await;
     stage.model.push_turn(Vec::<(String, String)>::new(), "Just DROP the TABLE.");
     stage.model.push_turn(Vec::<(String, String)>::new(), "Archive it instead.");
-    let mut heard = Heard(String::new());
+    let mut heard = Shown::default();
     let reply = stage.session.turn(Author::Person, "How do I get rid of it?", &mut heard).await.unwrap();
     assert_eq!((reply.text.as_str(), heard.0.as_str()), ("Archive it instead.", "Archive it instead."));
     assert!(sent(&stage).contains("it was agreed so."), "the model reads the reason");
@@ -363,7 +354,7 @@ async fn no_word_passes_a_rule_beside_a_call_or_in_a_later_turn() {
         is_truncated: false,
     });
     stage.model.push_turn(Vec::<(String, String)>::new(), "Done.");
-    let mut heard = Heard(String::new());
+    let mut heard = Shown::default();
     let reply = stage.session.turn(Author::Person, "what is it?", &mut heard).await.unwrap();
     assert_eq!((reply.text.as_str(), heard.0.as_str()), ("Done.", "Done."));
 

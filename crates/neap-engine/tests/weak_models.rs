@@ -5,23 +5,13 @@ use std::sync::Arc;
 use neap_core::base::ledger::Layer;
 use neap_core::base::message::Role;
 use neap_core::base::tokens::Tokens;
-use neap_engine::{Author, NullObserver, TurnObserver};
+use neap_engine::{Author, NullObserver};
 use neap_store::MemStore;
 
-use crate::stage::Stage;
+use crate::stage::{Shown, Stage};
 
 /// A budget of 3,000 tokens, as a window of 4,096 leaves.
 const SMALL: &[(&str, &str)] = &[("context_tokens_max", "3000")];
-
-#[derive(Default)]
-struct Shown(String);
-
-impl TurnObserver for Shown {
-    fn on_text(&mut self, words: &str) {
-        self.0.push_str(words);
-    }
-    fn on_banner(&mut self, _banner: &neap_core::turn::tools::Banner) {}
-}
 
 #[tokio::test]
 async fn a_call_that_is_written_as_text_is_run_and_nobody_sees_it() {

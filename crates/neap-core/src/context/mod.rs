@@ -132,7 +132,9 @@ pub fn session_tools(
     counter: &dyn TokenCounter,
 ) -> ToolSet {
     let full = ToolSet::full(counter, agent, host.to_vec());
-    let own = counter.count(&system::protocol(&full)) + counter.count(system::note(&full)) + full.tokens();
+    // What the host offers is its own choice.
+    let own_tools = ToolSet::full(counter, agent, Vec::new()).tokens();
+    let own = counter.count(&system::protocol(&full)) + counter.count(system::note(&full)) + own_tools;
     if own <= policy.context_budget().percent(OWN_PERCENT_MAX) {
         return full;
     }

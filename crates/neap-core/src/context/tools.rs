@@ -167,7 +167,9 @@ impl ToolSet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::policy::Policy;
     use crate::base::testing::WordCounter;
+    use crate::context::session_tools;
     use crate::turn::tools::{HostCall, OwnToolCall};
 
     #[test]
@@ -185,6 +187,21 @@ mod tests {
         assert!(small.names().all(|name| names.contains(&name)) && small.has_memory_tools() && small.is_small());
         let efforts = ToolSet::small(&WordCounter, None, Vec::new());
         assert!(efforts.names().all(|name| EFFORT_TOOLS.contains(&name)) && !efforts.has_memory_tools());
+    }
+
+    /// A host with many tools does not lose ours for it.
+    #[test]
+    fn only_our_own_text_decides_which_are_offered() {
+        let host = |count: usize| -> Vec<ToolSpec> {
+            let tool = ToolSpec { description: "word ".repeat(50), ..ToolSpec::summarize_text() };
+            (0..count).map(|nth| ToolSpec { name: format!("host_{nth}"), ..tool.clone() }).collect()
+        };
+        let policy = |budget| Policy { context_tokens_max: budget, ..Policy::default() };
+        let offered = |budget, count| session_tools(&policy(budget), None, &host(count), &WordCounter);
+        for count in [0, 40] {
+            assert!(!offered(16_000, count).is_small(), "{count}");
+            assert!(offered(1_000, count).is_small(), "{count}");
+        }
     }
 
     #[test]

@@ -10,9 +10,10 @@ use neap_core::base::ledger::Layer;
 use neap_core::context::WorkingContext;
 use neap_core::memory::knowledge::AgentProfile;
 use neap_core::session::effort::Effort;
+use neap_core::turn::tools::Banner;
 use neap_engine::{
     Author, Engine, EngineBuilder, EngineError, FixedClock, NullObserver, Session, SessionOptions, ToolReply,
-    TurnReply,
+    TurnObserver, TurnReply,
 };
 use neap_model::scripted::ScriptedModel;
 use neap_store::{MemStore, Store};
@@ -27,6 +28,17 @@ pub(crate) struct Stage {
 
 pub(crate) fn effort(id: &str) -> EffortId {
     EffortId::parse(id).unwrap()
+}
+
+/// What a person sees of a reply as it arrives.
+#[derive(Default)]
+pub(crate) struct Shown(pub(crate) String);
+
+impl TurnObserver for Shown {
+    fn on_text(&mut self, words: &str) {
+        self.0.push_str(words);
+    }
+    fn on_banner(&mut self, _banner: &Banner) {}
 }
 
 impl Stage {
