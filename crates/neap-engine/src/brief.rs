@@ -1,9 +1,9 @@
 //! Builds briefs for hosts: this module fetches the parts, the core puts the page together.
 
 use neap_core::base::ids::SessionId;
-use neap_core::base::tokens::Tokens;
+use neap_core::base::tokens::{TokenCounter, Tokens};
 use neap_core::context::brief::{Brief, BriefBuilder, BriefStep, render_knowledge};
-use neap_core::recall::{Filter, TextKind};
+use neap_core::recall::{Filter, PageCause, TextKind};
 
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -15,29 +15,37 @@ impl Engine {
     pub async fn brief(&self, id: &SessionId, query: Option<&str>, budget: Tokens) -> Result<Brief, EngineError> {
         let mut session = self.attach(id).await?;
         let counter = session.counter().clone();
-        let mut builder = BriefBuilder::new(budget);
-        let knowledge = match self.agent().await? {
-            Some(agent) => {
-                let selected =
-                    agent.context(query.unwrap_or_default(), None, Some(builder.knowledge_budget())).await?;
-                render_knowledge(&selected.knowledge, counter.as_ref())
-            }
-            None => String::new(),
-        };
-        let recalled = match query {
-            Some(query) => self.recall_text(query, builder.recall_budget()).await?,
-            None => String::new(),
-        };
-        let mut step = builder.add_knowledge(counter.as_ref(), knowledge, recalled);
+        let mut builder = BriefBuilder::new(budget, query.is_some_and(|query| !query.trim().is_empty()));
+        let mut step = builder.begin();
         loop {
             step = match step {
-                BriefStep::NeedsContext(context_budget) => {
-                    let context = session.context_within(context_budget).await?;
-                    builder.add_context(counter.as_ref(), context.as_ref(), context_budget)
+                BriefStep::NeedsKnowledge(budget) => {
+                    let knowledge =
+                        self.knowledge_text(query.unwrap_or_default(), budget, counter.as_ref()).await?;
+                    builder.add_knowledge(counter.as_ref(), &knowledge)
+                }
+                BriefStep::NeedsContext(budget) => {
+                    let context = session.context_within(budget).await?;
+                    builder.add_context(counter.as_ref(), context.as_ref())
+                }
+                BriefStep::NeedsRecall(budget) => {
+                    let recalled = self.recall_text(query.unwrap_or_default(), budget).await?;
+                    builder.add_recalled(counter.as_ref(), &recalled)
                 }
                 BriefStep::Done(brief) => return Ok(brief),
             };
         }
+    }
+
+    async fn knowledge_text(
+        &self,
+        query: &str,
+        budget: Tokens,
+        counter: &dyn TokenCounter,
+    ) -> Result<String, EngineError> {
+        let Some(agent) = self.agent().await? else { return Ok(String::new()) };
+        let selected = agent.context(query, None, Some(budget)).await?;
+        Ok(render_knowledge(&selected.knowledge, counter))
     }
 
     async fn recall_text(&self, query: &str, budget: Tokens) -> Result<String, EngineError> {
@@ -46,6 +54,11 @@ impl Engine {
         request.filter =
             self.restrict_to_visible(Filter { kinds: Some(kinds.into()), ..Filter::default() }).await?;
         request.embedding = self.embed_query(query).await;
-        Ok(self.retrieve(&request).await?.text)
+        let found = self.retrieve(&request).await?;
+        Ok(if found.bears_on(&self.parse_question(&request), PageCause::Asked) {
+            found.text
+        } else {
+            String::new()
+        })
     }
 }

@@ -3,12 +3,11 @@
 use neap_core::base::ids::SessionId;
 use neap_core::base::ledger::Layer;
 use neap_core::client::hook_reply::{
-    HOOK_LAYERS, HookBudgets, OpenEffort, effort_filter, follows_compaction, is_relevant, join_parts,
-    may_show_effort, message_filter, question_of, render_efforts, render_open_efforts, sessions_to_list,
-    turns_in_sight,
+    HOOK_LAYERS, HookBudgets, OpenEffort, effort_filter, follows_compaction, join_parts, may_show_effort,
+    message_filter, question_of, render_efforts, render_open_efforts, sessions_to_list, turns_in_sight,
 };
 use neap_core::client::transcript::render_loss;
-use neap_core::recall::TextKey;
+use neap_core::recall::{PageCause, TextKey};
 use neap_core::session::event::Event;
 use neap_core::session::state::SessionState;
 use neap_model::bpe::counter_for;
@@ -28,12 +27,15 @@ impl Engine {
         let state = self.parts.store.load(session).await?.unwrap_or_default();
         let mut request = RetrievalRequest::new(question, budgets.recalled);
         request.embedding = self.embed_query(question).await;
-        let parts = [
+        let mut parts = vec![
             self.compaction_losses(session, &state, &budgets).await?,
             self.agent_knowledge(question, &HOOK_LAYERS, &budgets).await?,
             self.related_efforts(session, &state, &request, &budgets).await?,
-            self.recalled_past(session, &state, request).await?,
         ];
+        let counter = counter_for(&self.parts.encoding);
+        // What the other parts leave of the reply.
+        request.budget = budgets.left(parts.iter().map(|part| counter.count(part)).sum());
+        parts.push(self.recalled_past(session, &state, request).await?);
         Ok(join_parts(&parts))
     }
 
@@ -87,7 +89,7 @@ impl Engine {
     ) -> Result<String, EngineError> {
         let request = RetrievalRequest { filter: effort_filter(), budget: budgets.efforts, ..request.clone() };
         let found = self.retrieve(&request).await?;
-        if !is_relevant(&found) {
+        if !found.bears_on(&self.parse_question(&request), PageCause::Unasked) {
             return Ok(String::new());
         }
         let mut all = Vec::new();
@@ -120,7 +122,11 @@ impl Engine {
             visible_texts: self.visible_message_count(session, state).await?,
         });
         let found = self.retrieve(&request).await?;
-        Ok(if is_relevant(&found) { found.text } else { String::new() })
+        Ok(if found.bears_on(&self.parse_question(&request), PageCause::Unasked) {
+            found.text
+        } else {
+            String::new()
+        })
     }
 
     /// Latest messages that the agent still has in its context: all, until it replaces them with a summary.

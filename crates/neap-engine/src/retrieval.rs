@@ -69,13 +69,16 @@ impl Engine {
             .await
     }
 
+    pub(crate) fn parse_question(&self, request: &RetrievalRequest) -> ParsedQuestion {
+        ParsedQuestion::parse(&request.query, request.now.unwrap_or_else(|| self.parts.clock.now()))
+    }
+
     pub(crate) async fn retrieve_counted(
         &self,
         request: &RetrievalRequest,
         counting: PageCounting<'_>,
     ) -> Result<RecalledContext, EngineError> {
-        let question =
-            ParsedQuestion::parse(&request.query, request.now.unwrap_or_else(|| self.parts.clock.now()));
+        let question = self.parse_question(request);
         if question.is_empty() {
             return Ok(RecalledContext::default());
         }

@@ -2,6 +2,7 @@
 
 mod agent_memory;
 mod agent_recall;
+mod bad_questions;
 mod ccm_defects;
 mod compaction;
 mod conclusions;

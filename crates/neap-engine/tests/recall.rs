@@ -241,6 +241,7 @@ async fn memories_are_recalled_by_what_they_mean() {
             kinds: Vec::new(),
             time: None,
             superseded: false,
+            lists: false,
             max: 9,
         };
         let ids = |answer: MemoryResponse| {

@@ -70,7 +70,14 @@ fn random_command(rng: &mut Rng, canary: &str) -> MemoryCommand {
         7 => MemoryCommand::Sweep,
         8 => {
             let (query, superseded) = (random_statement(rng, canary), rng.chance(500));
-            MemoryCommand::Recall { query, kinds: Vec::new(), time: None, superseded, max: 12 }
+            MemoryCommand::Recall {
+                query,
+                kinds: Vec::new(),
+                time: None,
+                superseded,
+                lists: rng.chance(500),
+                max: 12,
+            }
         }
         _ => {
             let how = match rng.below(9) {

@@ -9,6 +9,7 @@ mod cmd;
 mod dates;
 mod embedder;
 mod env;
+mod expected;
 mod files;
 mod keys;
 mod local_models;

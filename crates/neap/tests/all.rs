@@ -14,6 +14,7 @@ mod doctor;
 mod economy;
 mod embedders;
 mod eval;
+mod expected;
 mod help;
 mod hook;
 mod hook_line;

@@ -6,17 +6,13 @@ use crate::base::ids::{EffortId, SessionId, Stamp, TurnNo};
 use crate::base::ledger::Layer;
 use crate::base::prompt;
 use crate::base::tokens::{TokenCounter, Tokens};
-use crate::recall::{Filter, Ranked, RecalledContext, TextKind};
+use crate::recall::{Filter, TextKind};
 use crate::session::effort::Effort;
 use crate::session::state::SessionState;
 use crate::text::render::one_line;
 
 /// Agents cut longer output.
 const CHARS_MAX: usize = 9_500;
-/// A text with fewer terms of the query is relevant only by similarity.
-const QUERY_TERMS_MIN: usize = 2;
-/// Similarity from which a text is relevant whatever its terms.
-pub(super) const SIMILARITY_MIN: f64 = 0.6;
 const OPEN_EFFORTS_MAX: usize = 8;
 /// Latest sessions of which open efforts are listed.
 const OPEN_SESSIONS_MAX: usize = 5;
@@ -40,6 +36,14 @@ pub struct HookBudgets {
 impl Default for HookBudgets {
     fn default() -> Self {
         Self { lost: Tokens(400), knowledge: Tokens(500), efforts: Tokens(250), recalled: Tokens(850) }
+    }
+}
+
+impl HookBudgets {
+    /// The whole reply's budget, less what parts of it use.
+    pub fn left(&self, used: Tokens) -> Tokens {
+        let Self { lost, knowledge, efforts, recalled } = *self;
+        (lost + knowledge + efforts + recalled).saturating_sub(used)
     }
 }
 
@@ -89,16 +93,6 @@ pub fn join_parts(parts: &[String]) -> String {
         }
     }
     out
-}
-
-/// Whether anything recalled is relevant. Something is always nearest; that alone is no reason to reply.
-pub fn is_relevant(recalled: &RecalledContext) -> bool {
-    let is_shown = |ranked: &&Ranked| recalled.shown.iter().any(|shown| shown.candidate.id == ranked.candidate.id);
-    recalled.ranked.iter().filter(is_shown).any(|Ranked { candidate, .. }| {
-        let terms = candidate.hits.iter().filter(|hits| **hits > 0).count();
-        terms >= QUERY_TERMS_MIN.min(candidate.hits.len()).max(1)
-            || candidate.similarity.is_some_and(|similarity| similarity >= SIMILARITY_MIN)
-    })
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,11 +5,10 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::hook_reply::SIMILARITY_MIN as UNASKED_SIMILARITY_MIN;
 use super::request::{ContentBlock, HistoryItem};
 use crate::base::ids::Stamp;
 use crate::base::tokens::Tokens;
-use crate::recall::{ParsedQuestion, Ranked, SEARCHED_SIMILARITY_MIN, TextId};
+use crate::recall::{ParsedQuestion, Ranked, SEARCHED_SIMILARITY_MIN, TextId, UNASKED_SIMILARITY_MIN};
 use crate::text::phrases::{FOLLOW_UP, PAST, QUESTIONS, normalize};
 use crate::text::terms::terms;
 

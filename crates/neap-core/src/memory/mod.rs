@@ -5,6 +5,7 @@
 //! every turn needs (censors, pinned records, counts); everything else is looked up in the store.
 
 pub mod amend;
+mod asked_kinds;
 mod body;
 mod calibration;
 pub mod censor;

@@ -51,6 +51,13 @@ pub struct Ranked {
     pub matched_idf: f64,
 }
 
+impl Ranked {
+    /// Whether it matches by itself: it shares a term with the question, or is similar enough.
+    pub fn is_match(&self) -> bool {
+        self.factors.words > 0.0 || self.candidate.similarity.is_some_and(is_similar_enough)
+    }
+}
+
 #[derive(Debug)]
 pub struct Ranking<'a> {
     question: &'a ParsedQuestion,
@@ -123,8 +130,7 @@ impl<'a> Ranking<'a> {
     /// The nearest text alone is no match, since there always is one.
     pub fn into_matches(self) -> Vec<Ranked> {
         let mut ranked = self.rank(Vec::new());
-        let is_near = |candidate: &Candidate| candidate.similarity.is_some_and(is_similar_enough);
-        ranked.retain(|ranked| ranked.factors.words > 0.0 || is_near(&ranked.candidate));
+        ranked.retain(Ranked::is_match);
         ranked
     }
 

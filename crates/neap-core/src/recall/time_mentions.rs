@@ -16,10 +16,12 @@ const BEFORE_YEAR: [&str; 4] = ["in", "during", "since", "year"];
 
 /// Half-open time ranges.
 pub(super) fn time_ranges(question: &str, now: Stamp) -> Vec<(Stamp, Stamp)> {
-    let words = folded_words(question);
+    let (dates, rest): (Vec<&str>, Vec<&str>) =
+        question.split_whitespace().partition(|word| numeric_date(word).is_some());
+    let words = folded_words(&rest.join(" "));
     let today = now.0.div_euclid(DAY_MS);
     let word_at = |at: usize| words.get(at).map(String::as_str).unwrap_or_default();
-    let mut days: Vec<(i64, i64)> = Vec::new();
+    let mut days: Vec<(i64, i64)> = dates.into_iter().filter_map(numeric_date).collect();
     for (here, word) in words.iter().enumerate() {
         let before = here.checked_sub(1).map_or("", word_at);
         if word == "yesterday" {
@@ -33,6 +35,14 @@ pub(super) fn time_ranges(question: &str, now: Stamp) -> Vec<(Stamp, Stamp)> {
         }
         if let Some(month) = MONTHS.iter().position(|month| month == word) {
             days.extend(in_month(month, [before, word_at(here + 1), word_at(here + 2)], today));
+        } else if let Some(month) = short_month(word) {
+            // In short, a month is one only beside a day, a year or `in`: `mar`, `jan` and `dec` are words, too.
+            let around = [before, word_at(here + 1), word_at(here + 2)];
+            let is_dated = BEFORE_MONTH.contains(&before)
+                || day_number(before).is_some()
+                || day_number(around[1]).is_some()
+                || year(around[1]).is_some();
+            days.extend(is_dated.then(|| in_month(month, around, today)).into_iter().flatten());
         }
         if BEFORE_YEAR.contains(&before)
             && let Some(year) = year(word)
@@ -65,9 +75,7 @@ fn last_period(next: &str, after: &str, today: i64) -> Option<(i64, i64)> {
 }
 
 fn in_month(month: usize, [before, next, after]: [&str; 3], today: i64) -> Vec<(i64, i64)> {
-    let day =
-        |word: &str| word.trim_end_matches(char::is_alphabetic).parse().ok().filter(|day| (1..=31).contains(day));
-    let (day, named) = match (day(before), day(next)) {
+    let (day, named) = match (day_number(before), day_number(next)) {
         (Some(day), _) => (Some(day), year(next)),
         (None, Some(day)) => (Some(day), year(after)),
         (None, None) => (None, year(next)),
@@ -83,6 +91,35 @@ fn in_month(month: usize, [before, next, after]: [&str; 3], today: i64) -> Vec<(
         None => days_from_civil(year, month, 1).map(|first| (first, first + 30 + MENTION_DELAY_DAYS)),
     };
     years.into_iter().filter_map(span).collect()
+}
+
+/// `21.01.2024`, `2024-01-21` or `21/1/2024`: with a point or a stroke the day comes first, unless that cannot be.
+fn numeric_date(word: &str) -> Option<(i64, i64)> {
+    let word = word.trim_matches(|c: char| !c.is_ascii_digit());
+    let separator = word.chars().find(|c| !c.is_ascii_digit()).filter(|c| matches!(c, '.' | '/' | '-'))?;
+    let parts: Vec<i64> = word.split(separator).map(|part| part.parse().ok()).collect::<Option<_>>()?;
+    let [first, second, third] = parts[..] else { return None };
+    let (year, month, day) = match (first, third) {
+        (1_900..=2_199, _) => (first, second, third),
+        (_, 1_900..=2_199) if second > 12 => (third, first, second),
+        (_, 1_900..=2_199) => (third, second, first),
+        _ => return None,
+    };
+    if !(1..=31).contains(&day) {
+        return None;
+    }
+    let day = days_from_civil(year, usize::try_from(month - 1).ok().filter(|month| *month < 12)?, day)?;
+    Some((day - 1, day + MENTION_DELAY_DAYS))
+}
+
+/// `dec`, `sept`: the beginning of one month's name.
+fn short_month(word: &str) -> Option<usize> {
+    let is_short = (3..=4).contains(&word.len());
+    MONTHS.iter().position(|month| is_short && month.starts_with(word) && *month != word)
+}
+
+fn day_number(word: &str) -> Option<i64> {
+    word.trim_end_matches(char::is_alphabetic).parse().ok().filter(|day| (1..=31).contains(day))
 }
 
 fn number(word: &str) -> Option<i64> {
@@ -139,14 +176,19 @@ mod tests {
         check("on 7 March, 2023", &[("2023-03-06", "2023-03-14")]);
         check("on March 7th 2023", &[("2023-03-06", "2023-03-14")]);
         check("in April", &[("2023-04-01", "2023-05-08"), ("2022-04-01", "2022-05-08")]);
+        check("What did we say on 21.01.2024?", &[("2024-01-20", "2024-01-28")]);
+        check("since 2024-01-21, or (1/21/2024)", &[("2024-01-20", "2024-01-28"), ("2024-01-20", "2024-01-28")]);
+        check("on Dec 3, 2022", &[("2022-12-02", "2022-12-10")]);
+        check("in Sept 2022", &[("2022-09-01", "2022-10-08")]);
         check("What did she do in 2022?", &[("2022-01-01", "2022-12-31")]);
     }
 
     #[test]
     fn other_words_name_no_time() {
-        for none in
-            ["may I ask", "31 February 2023", "the last one", "ago", "99999999999 years ago", "", "room 2022"]
-        {
+        for none in [
+            "the dec register", "mar the finish", "version 1.2.2024.3", "40.40.2024", "may I ask",
+            "31 February 2023", "the last one", "ago", "99999999999 years ago", "", "room 2022",
+        ] {
             check(none, &[]);
         }
     }

@@ -1,5 +1,6 @@
 //! Reading text: terms and references, masking of secrets, excerpts, and receipts that say what a summary kept.
 
+pub mod background;
 pub mod chunks;
 pub mod completion;
 pub mod excerpt;

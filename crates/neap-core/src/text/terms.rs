@@ -1,5 +1,6 @@
 //! Search terms: lower case, stemmed, identifiers both split and whole, without stop words.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
@@ -69,6 +70,42 @@ pub fn query_terms(query: &str) -> Vec<String> {
     out
 }
 
+/// The terms of a query for memories, where one shared term may decide: without what apostrophes split off. Among many
+/// messages these terms are weighed by how common they are, and help a little.
+pub fn query_terms_without_clitics(query: &str) -> Vec<String> {
+    query_terms(&without_clitics(query))
+}
+
+/// A query without what apostrophes split off: `Ann's` is Ann, and `don't` says nothing. Texts are indexed with them, so
+/// `s` would find every text that has an `'s`.
+fn without_clitics(query: &str) -> Cow<'_, str> {
+    if !query.contains(APOSTROPHES) {
+        return Cow::Borrowed(query);
+    }
+    let mut out = String::with_capacity(query.len());
+    let mut rest = query;
+    while let Some(at) = rest.find(APOSTROPHES) {
+        let (before, after) = rest.split_at(at);
+        let mark = after.chars().next().map_or(0, char::len_utf8);
+        let end = after[mark..].find(|c: char| !c.is_alphanumeric()).map_or(after.len(), |end| mark + end);
+        let clitic = after[mark..end].to_lowercase();
+        let is_inside = before.chars().next_back().or(out.chars().next_back()).is_some_and(char::is_alphanumeric);
+        if is_inside && clitic == "t" && before.ends_with(['n', 'N']) {
+            out.push_str(before.trim_end_matches(char::is_alphanumeric));
+            rest = &after[end..];
+        } else if is_inside && CLITICS.contains(&clitic.as_str()) {
+            out.push_str(before);
+            rest = &after[end..];
+        } else {
+            out.push_str(before);
+            out.push(' ');
+            rest = &after[mark..];
+        }
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
 /// The parts of a query that are read; no word is cut in two.
 fn head_and_tail(query: &str) -> (&str, &str) {
     if query.len() <= QUERY_BYTES_MAX {
@@ -83,6 +120,9 @@ fn head_and_tail(query: &str) -> (&str, &str) {
     let tail = tail.find(is_separator).map_or(tail, |at| &tail[at..]);
     (head, tail)
 }
+
+const APOSTROPHES: [char; 2] = ['\'', '’'];
+const CLITICS: [&str; 7] = ["s", "d", "m", "ll", "re", "ve", "em"];
 
 fn emit_term(stemmer: &Stemmer, take: &mut dyn FnMut(String) -> ControlFlow<()>, word: &str) -> ControlFlow<()> {
     let lower = word.to_lowercase();
@@ -136,6 +176,21 @@ mod tests {
     #[test]
     fn a_query_has_each_term_once() {
         assert_eq!(query_terms("fix the fixes"), ["fix"]);
+    }
+
+    #[test]
+    fn what_an_apostrophe_splits_off_is_no_term() {
+        for (query, want) in [
+            ("What is Ann's port?", vec!["ann", "port"]),
+            ("the server’s port isn't open", vec!["server", "port", "open"]),
+            ("we'll ask, I'm sure they'd've won't", vec!["ask", "sure"]),
+            ("O'Brien 'quoted' d'accord", vec!["o", "brien", "quot", "d", "accord"]),
+            ("s3 and C's", vec!["s", "3", "s3", "c"]),
+            ("can’t", vec![]),
+        ] {
+            assert_eq!(query_terms_without_clitics(query), want, "{query}");
+        }
+        assert_eq!(query_terms("Ann's port"), ["ann", "s", "port"]);
     }
 
     /// Both ends of a pasted text count, and the terms stay bounded.

@@ -7,6 +7,7 @@ mod conversation_store;
 mod curve;
 mod data;
 mod efforts;
+mod precision;
 mod ranking_term;
 mod tally;
 mod time;
@@ -21,6 +22,7 @@ use crate::{LabError, OnProgress};
 use conversation_store::ConversationStore;
 pub use curve::svg;
 pub use data::{Conversation, read};
+pub use precision::{PrecisionMiss, PrecisionReport, PrecisionRow, Surface, measure_precision};
 pub use ranking_term::RankingTerm;
 pub use tally::{EvalTally, ScoreRow, percent};
 

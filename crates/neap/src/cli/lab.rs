@@ -84,6 +84,8 @@ pub(crate) enum EvalSuite {
     Freshness,
     /// Whether the next file that a coding agent touches would be recalled
     Coding,
+    /// Whether only what bears on a question is loaded: built-in cases, no files
+    Precision,
     /// Everything that the file has data for
     All,
 }
@@ -91,7 +93,7 @@ pub(crate) enum EvalSuite {
 #[derive(Debug, Args)]
 pub(crate) struct EvalArgs {
     /// Conversations, one per line, plain or gzipped
-    #[arg(value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required_unless_present = "suite")]
     pub(crate) files: Vec<PathBuf>,
     /// Tokens that recalled text may cost
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "500,1000,2000", value_parser = clap::value_parser!(u64).range(100..=1_000_000))]

@@ -28,6 +28,9 @@ pub(crate) struct RecallArgs {
     /// Include superseded facts
     #[arg(long)]
     pub(crate) superseded: bool,
+    /// Say instead what became of this memory
+    #[arg(long, value_name = "ID")]
+    pub(crate) expect: Option<MemoryId>,
     /// Most results to show
     #[arg(long, short = 'n', default_value_t = 10, value_name = "N")]
     pub(crate) max: usize,
@@ -267,4 +270,7 @@ pub(crate) struct ContextArgs {
     /// Show every candidate with its score and why it is in or out, instead of the text
     #[arg(long)]
     pub(crate) explain: bool,
+    /// Say instead what became of this memory
+    #[arg(long, value_name = "ID")]
+    pub(crate) expect: Option<MemoryId>,
 }

@@ -44,6 +44,9 @@ pub(crate) struct SearchArgs {
     /// Show the terms of each score
     #[arg(long)]
     pub(crate) explain: bool,
+    /// Say instead what became of this text: f7, an effort's id, or SESSION/t12
+    #[arg(long, value_name = "ID")]
+    pub(crate) expect: Option<String>,
     /// Most results to show
     #[arg(long, short = 'n', default_value_t = 10, value_name = "N")]
     pub(crate) max: usize,

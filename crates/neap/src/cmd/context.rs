@@ -18,6 +18,25 @@ pub(crate) async fn run(data: &DataDir, args: &ContextArgs, json: bool) -> Resul
     let agent = app::existing_agent(data).await?;
     let context = agent.context(&args.question, args.frame.as_deref(), args.budget.map(Tokens)).await?;
     let build_ms = began.elapsed().as_secs_f64() * 1_000.0;
+    if let Some(id) = args.expect {
+        let found = context.knowledge.candidates.iter().find(|memory| memory.id == id);
+        let is_stored = agent.get(id).await?.is_some();
+        let fate = match found {
+            Some(memory) => memory.outcome.explain(),
+            None if !is_stored => "out: not stored".to_owned(),
+            None => "out: not proposed: it shares no word with the question, and is not near to it".to_owned(),
+        };
+        let score = found.map(|memory| memory.breakdown.score);
+        let likeness = found.map(|memory| memory.breakdown.similarity);
+        let value = json!({"expected": id, "outcome": fate, "score": score, "similarity": likeness});
+        return out::print_answer(json, &value, || {
+            let scores = found.map_or_else(String::new, |memory| {
+                let scored = &memory.breakdown;
+                format!("; score {}, likeness {}", scored.score, scored.similarity)
+            });
+            format!("{BOLD}{id}{BOLD:#} {fate}{scores}\n")
+        });
+    }
     out::print_answer(json, &to_json(&context, build_ms), || {
         if args.explain {
             render_explained(&context, build_ms)

@@ -7,18 +7,22 @@ use neap_core::memory::learn::{MemoryCommand, MemoryHit, MemoryResponse};
 use crate::app;
 use crate::cli::RecallArgs;
 use crate::env::DataDir;
-use crate::memory_output;
 use crate::out::{self, DIM, Failure};
+use crate::{expected, memory_output};
 
 pub(crate) async fn run(data: &DataDir, args: RecallArgs, json: bool) -> Result<ExitCode, Failure> {
-    let RecallArgs { query, kinds, time, superseded, max } = args;
+    let RecallArgs { query, kinds, time, superseded, expect, max } = args;
     let query = query.join(" ");
     let mut agent = app::existing_agent(data).await?;
     let asked = match (&time, query.is_empty()) {
         (Some(time), true) => time.clone(),
         _ => query.clone(),
     };
-    let command = MemoryCommand::Recall { query, kinds, time, superseded, max };
+    let command = MemoryCommand::Recall { query: query.clone(), kinds, time, superseded, lists: true, max };
+    if let Some(id) = expect {
+        let found = expected::memory_outcome(&mut agent, id, command, max).await?;
+        return expected::print(&id.to_string(), &found, "its rank", json);
+    }
     let hits = into_hits(agent.run_command(command).await?)?;
     if json {
         out::print_json(&hits)?;

@@ -7,12 +7,13 @@ use std::time::Duration;
 use neap_core::base::ids::EffortId;
 use neap_core::memory::MemoryKind;
 use neap_core::recall::{Filter, RankFactors, TextKind};
-use neap_engine::{EngineError, Hit};
+use neap_engine::{EngineError, ExpectedText, Hit};
 use serde_json::json;
 
 use crate::app;
 use crate::cli::{SearchArgs, SearchIn};
 use crate::env::DataDir;
+use crate::expected;
 use crate::out::{self, BOLD, DIM, Failure};
 
 /// How long a search waits for missing embeddings.
@@ -38,6 +39,15 @@ pub(crate) async fn run(data: &DataDir, args: &SearchArgs, json: bool) -> Result
         filter_by_speaker(speaker, &mut filter);
     }
     filter.streams = session.clone().map(|id| [id.into()].into());
+    if let Some(id) = &args.expect {
+        let text = expected::parse(id, args.session.as_deref())?;
+        if matches!(text, ExpectedText::Memory(_)) {
+            filter = Filter { streams: Some([data.agent().stream()].into()), kinds: None, ..filter };
+        }
+        let found = engine.expect(&query, filter, args.max, &text).await?;
+        let scores = found.why.as_ref().map_or_else(String::new, score_text);
+        return expected::print(id, &found, &scores, json);
+    }
     let mut hits = Vec::new();
     if args.place != SearchIn::Memories {
         hits.extend(engine.search(&query, filter.clone(), args.max).await?);

@@ -5,14 +5,12 @@ use std::collections::BTreeMap;
 use super::KnowledgeInputs;
 use super::fill::{Detail, LineVariants};
 use super::page::CountedText;
-use super::score::{QuestionScorer, ScoreBreakdown, score, similarity_floor, to_confidence};
+use super::score::{QuestionScorer, ScoreBreakdown, relevance_floor, score};
 use super::time_range::question_time_range;
 use crate::base::tokens::TokenCounter;
+use crate::memory::asked_kinds::AskedKinds;
 use crate::memory::{Confidence, Memory, MemoryId, MemoryKind, RenderedMemory};
 use crate::text::sanitize::is_line_break;
-
-/// A record below this percentage of the best similarity of its kind is not loaded.
-const OF_BEST_PERCENT: u64 = 65;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScoredMemory {
@@ -37,6 +35,8 @@ pub enum SelectionOutcome {
     AlwaysLoaded,
     /// Not valid now, wrong, or out of use.
     NotValid,
+    /// The question asks for another kind.
+    NotAsked,
     /// Loaded, then dropped to save tokens.
     DroppedForRoom,
 }
@@ -51,6 +51,7 @@ impl SelectionOutcome {
             SelectionOutcome::BelowFloor(floor) => format!("out: likeness below {floor}"),
             SelectionOutcome::AlwaysLoaded => "always loaded".to_owned(),
             SelectionOutcome::NotValid => "out: not valid now".to_owned(),
+            SelectionOutcome::NotAsked => "out: another kind is asked for".to_owned(),
             SelectionOutcome::DroppedForRoom => "out: dropped to make room".to_owned(),
         }
     }
@@ -70,9 +71,12 @@ pub(super) fn score_candidates<'a>(inputs: &KnowledgeInputs<'a>) -> Vec<MemoryCa
             *newest = memory;
         }
     }
-    let by_time = inputs.terms.is_empty() && question_time_range(inputs.question, inputs.now).is_some();
-    let question = QuestionScorer::new(inputs.terms, inputs.recalled);
-    let similarity = |memory: &Memory| if by_time { Confidence::FULL } else { question.similarity(memory) };
+    let asked = AskedKinds::of(inputs.question);
+    // A question about a time, or for all of a kind, is a list: the newest come first.
+    let is_list =
+        inputs.terms.is_empty() && (asked.is_some() || question_time_range(inputs.question, inputs.now).is_some());
+    let question = QuestionScorer::new(inputs.question, inputs.terms, inputs.recalled);
+    let similarity = |memory: &Memory| if is_list { Confidence::FULL } else { question.similarity(memory) };
     let frame = inputs.frame_choice.frame;
     let mut candidates: Vec<MemoryCandidate<'a>> = memories
         .into_values()
@@ -82,19 +86,24 @@ pub(super) fn score_candidates<'a>(inputs: &KnowledgeInputs<'a>) -> Vec<MemoryCa
                 SelectionOutcome::AlwaysLoaded
             } else if !is_valid_now(inputs, memory) {
                 SelectionOutcome::NotValid
+            } else if asked.as_ref().is_some_and(|asked| !asked.admits(memory)) {
+                SelectionOutcome::NotAsked
             } else {
                 SelectionOutcome::NoRoom
             };
             MemoryCandidate { memory, scored: ScoredMemory { id: memory.id, breakdown, outcome } }
         })
         .collect();
-    if by_time {
+    if is_list {
         candidates.sort_by_key(|c| (std::cmp::Reverse(c.memory.created), c.memory.id));
     } else {
         for kind in MemoryKind::ALL {
             drop_below_floor(&mut candidates, kind);
         }
-        candidates.sort_by_key(|c| (std::cmp::Reverse(c.scored.breakdown.score), c.memory.id));
+        candidates.sort_by_key(|c| {
+            let newest = std::cmp::Reverse(c.memory.created);
+            (std::cmp::Reverse(c.scored.breakdown.score), newest, c.memory.id)
+        });
     }
     candidates
 }
@@ -104,7 +113,7 @@ fn drop_below_floor(candidates: &mut [MemoryCandidate<'_>], kind: MemoryKind) {
         |c: &&mut MemoryCandidate<'_>| c.memory.kind() == kind && c.scored.outcome == SelectionOutcome::NoRoom;
     let best = candidates.iter_mut().filter(of_kind).map(|c| c.scored.breakdown.similarity).max();
     let Some(best) = best else { return };
-    let floor = similarity_floor(kind).max(to_confidence(best.value() * OF_BEST_PERCENT as f64 / 100.0));
+    let floor = relevance_floor(kind, best);
     for candidate in candidates.iter_mut().filter(of_kind) {
         if candidate.scored.breakdown.similarity < floor {
             candidate.scored.outcome = SelectionOutcome::BelowFloor(floor);

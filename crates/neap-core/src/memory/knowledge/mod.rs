@@ -35,7 +35,7 @@ pub use loaded::{LoadCause, LoadedItem, MemoryLoad, MemoryMetrics};
 pub use loaded_memories::{AgentProfile, LoadedMemories, changed_memory};
 pub use page::Placement;
 pub use refresh::{announces_action, load_cause, shrink_to};
-pub use score::{QuestionScorer, Reliability, ScoreBreakdown, score, similarity_floor};
+pub use score::{QuestionScorer, Reliability, ScoreBreakdown, relevance_floor, score, similarity_floor};
 pub use time_range::{parse_time_range, question_time_range};
 pub use usage::used_memories;
 
@@ -43,9 +43,10 @@ use crate::base::ids::Stamp;
 use crate::base::ledger::{Layer, LayerTokens};
 use crate::base::prompt;
 use crate::base::tokens::{TokenCounter, Tokens};
+use crate::memory::asked_kinds::AskedKinds;
 use crate::memory::frame::{Frame, FrameChoice};
 use crate::memory::{AgentHead, Confidence, MemoryId, MemoryKind, RecallRequest, RecallResponse};
-use crate::text::terms::query_terms;
+use crate::text::terms::{query_terms, query_terms_without_clitics};
 use fill::kind_of_layer;
 use page::KnowledgePage;
 use page_terms::LazyPageTerms;
@@ -62,13 +63,16 @@ pub fn recall_request(question: &str, frame: &Frame, now: Stamp) -> RecallReques
     let layer_budgets = [budgets.decisions, budgets.facts, budgets.procedures, budgets.episodes];
     let limits =
         LIMITS.into_iter().zip(layer_budgets).filter(|(_, budget)| *budget > Tokens::ZERO).map(|(limit, _)| limit);
-    let limits: Vec<(MemoryKind, usize)> = limits.collect();
+    let asked = AskedKinds::of(question);
+    let is_asked = |kind: MemoryKind| asked.as_ref().is_none_or(|asked| asked.kinds.contains(&kind));
+    let limits: Vec<(MemoryKind, usize)> = limits.filter(|(kind, _)| is_asked(*kind)).collect();
     match question_time_range(question, now) {
         Some((from, until)) => {
             RecallRequest { from: Some(from), until: Some(until), ..RecallRequest::new(Vec::new(), limits) }
         }
         None => {
-            let mut terms = query_terms(question);
+            let mut terms = query_terms_without_clitics(question);
+            terms.retain(|term| asked.as_ref().is_none_or(|asked| !asked.names(term)));
             terms.truncate(TERMS_MAX);
             RecallRequest::new(terms, limits)
         }

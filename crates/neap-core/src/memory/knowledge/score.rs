@@ -8,7 +8,7 @@
 //! has, which is the cosine of the question with a record of just these terms. A record with more than
 //! [`LENGTH_TERMS`] distinct terms is damped by the fourth root of the excess ratio, because long texts share
 //! words by accident. **Semantic similarity** is the cosine of the embeddings, if there is one. The greater of the
-//! two counts.
+//! two counts. Of a long message each sentence is compared by itself, and the best counts.
 //!
 //! Reliability adjusts the sum: a superseded fact, and one that calls itself past, counts half; a record that is contested or
 //! rests on a superseded fact, a fact that says that something ended, and an ineffective procedure, four fifths; a core fact or effective procedure moves a tenth closer to 1.
@@ -18,8 +18,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::base::ids::Stamp;
 use crate::memory::contradiction::{calls_itself_past, says_ended};
 use crate::memory::frame::Frame;
+use crate::memory::stated::own_sentences;
 use crate::memory::{Body, Confidence, Memory, MemoryId, MemoryKind, Outcome, RecallResponse, Status};
-use crate::text::terms::terms;
+use crate::text::background::{background_share, is_common};
+use crate::text::terms::{query_terms, terms};
 
 /// Percentages, in the order of [`ScoreBreakdown`].
 const WEIGHTS: [u64; 6] = [50, 15, 15, 10, 5, 5];
@@ -29,6 +31,13 @@ const HALF_LIFE_DAYS: f64 = 30.0;
 const TEXTS_MIN: u64 = 1_000;
 /// Similarity of records with more distinct terms is damped.
 const LENGTH_TERMS: usize = 64;
+/// A longer message is also compared sentence by sentence.
+const LONG_BYTES_MIN: usize = 300;
+const SENTENCES_MAX: usize = 32;
+/// A sentence with fewer terms asks nothing by itself.
+const SENTENCE_TERMS_MIN: usize = 2;
+/// A record below this percentage of the best similarity of its kind does not bear on the question.
+const OF_BEST_PERCENT: u64 = 65;
 const DAY_MS: i64 = 86_400_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,23 +69,36 @@ pub enum Reliability {
 
 /// Computes similarities to one question.
 pub struct QuestionScorer<'a> {
-    weights: Vec<(&'a str, f64)>,
-    total_weight: f64,
+    weights: BTreeMap<&'a str, f64>,
+    /// The terms of the whole question, and of each sentence of a long message.
+    parts: Vec<BTreeSet<&'a str>>,
     similarities: &'a BTreeMap<MemoryId, Confidence>,
 }
 
 impl<'a> QuestionScorer<'a> {
-    /// Weights the terms by IDF. A term without a known frequency counts as the rarest.
-    pub fn new(terms: &'a [String], recalled: &'a RecallResponse) -> Self {
-        let text_count = recalled.text_count.max(TEXTS_MIN) as f64;
-        let idf = |at: usize| {
-            let frequency = recalled.document_frequencies.get(at).copied().unwrap_or(0) as f64;
+    /// Weights the terms by IDF. A term without a known frequency counts as the rarest. Where a small collection
+    /// lacks texts, ordinary writing stands in for them ([`background_share`]).
+    pub fn new(question: &str, terms: &'a [String], recalled: &'a RecallResponse) -> Self {
+        let missing = TEXTS_MIN.saturating_sub(recalled.text_count) as f64;
+        let text_count = recalled.text_count as f64 + missing;
+        let idf = |at: usize, term: &str| {
+            let known = recalled.document_frequencies.get(at).copied().unwrap_or(0) as f64;
+            let frequency = known + missing * background_share(term);
             (1.0 + (text_count - frequency + 0.5).max(0.0) / (frequency + 0.5)).ln()
         };
-        let weights: Vec<(&str, f64)> =
-            terms.iter().enumerate().map(|(at, term)| (term.as_str(), idf(at))).collect();
-        let total_weight = weights.iter().map(|(_, weight)| weight).sum();
-        Self { weights, total_weight, similarities: &recalled.similarities }
+        let weights: BTreeMap<&str, f64> =
+            terms.iter().enumerate().map(|(at, term)| (term.as_str(), idf(at, term))).collect();
+        let mut parts = vec![weights.keys().copied().collect()];
+        if question.len() > LONG_BYTES_MIN {
+            // In a long message, one sentence asks; the others would make any record look unlike it.
+            let sentences = own_sentences(question).into_iter().take(SENTENCES_MAX);
+            parts.extend(sentences.filter_map(|sentence| {
+                let said: BTreeSet<String> = query_terms(sentence).into_iter().collect();
+                let part: BTreeSet<&str> = weights.keys().copied().filter(|term| said.contains(*term)).collect();
+                (part.len() >= SENTENCE_TERMS_MIN).then_some(part)
+            }));
+        }
+        Self { weights, parts, similarities: &recalled.similarities }
     }
 
     /// The greater of lexical and semantic similarity.
@@ -87,13 +109,19 @@ impl<'a> QuestionScorer<'a> {
 
     fn lexical_similarity(&self, memory: &Memory) -> Confidence {
         let record_terms: BTreeSet<String> = terms(&memory.search_text()).into_iter().collect();
-        let shared: f64 =
-            self.weights.iter().filter(|(term, _)| record_terms.contains(*term)).map(|(_, weight)| weight).sum();
-        if self.total_weight <= 0.0 {
-            return to_confidence(0.0);
-        }
+        let weight = |term: &str| self.weights.get(term).copied().unwrap_or(0.0);
+        let share = |part: &BTreeSet<&str>| {
+            let total: f64 = part.iter().map(|term| weight(term)).sum();
+            let has = |term: &&&str| record_terms.contains(**term);
+            let shared: f64 = part.iter().filter(has).map(|term| weight(term)).sum();
+            // Who asks for a name is not answered by a common word.
+            let has_names = part.iter().any(|term| !is_common(term));
+            let shares_name = part.iter().filter(has).any(|term| !is_common(term));
+            if total > 0.0 && (shares_name || !has_names) { shared / total } else { 0.0 }
+        };
+        let best = self.parts.iter().map(share).fold(0.0, f64::max);
         let damp = (LENGTH_TERMS as f64 / record_terms.len().max(1) as f64).min(1.0).sqrt().sqrt();
-        to_confidence((shared / self.total_weight).sqrt() * damp)
+        to_confidence(best.sqrt() * damp)
     }
 }
 
@@ -120,6 +148,11 @@ pub fn score(memory: &Memory, similarity: Confidence, frame: &Frame, now: Stamp)
     };
     breakdown.score = to_confidence(adjusted as f64 / 1_000.0);
     breakdown
+}
+
+/// The floor of a kind for one question: below it, a record is on no page that nobody asked for as a list.
+pub fn relevance_floor(kind: MemoryKind, best: Confidence) -> Confidence {
+    similarity_floor(kind).max(to_confidence(best.value() * OF_BEST_PERCENT as f64 / 100.0))
 }
 
 /// Records below this similarity are not loaded: the budget is a limit, not a quota. One floor for all kinds:

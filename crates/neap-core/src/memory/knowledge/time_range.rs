@@ -27,8 +27,14 @@ const QUESTION_STARTS: [&str; 18] = [
     "summarize", "summarise", "show", "list", "remind",
 ];
 
+/// A longer message tells of times without asking about one.
+const QUESTION_BYTES_MAX: usize = 300;
+
 /// The time range a question asks about, end exclusive; `None` if it is not about a time.
 pub fn question_time_range(question: &str, now: Stamp) -> Option<(Stamp, Stamp)> {
+    if question.len() > QUESTION_BYTES_MAX {
+        return None;
+    }
     let words = folded_words(question);
     let recap = RECAP_PHRASES.iter().any(|phrase| has_phrase(&words, phrase));
     let first = words.first().map(String::as_str).unwrap_or_default();

@@ -23,6 +23,8 @@ pub enum MemoryCommand {
         time: Option<String>,
         /// Also find superseded facts.
         superseded: bool,
+        /// A list for a person, who judges by the scores: also what hardly bears on the query.
+        lists: bool,
         max: usize,
     },
     /// Return the full record.

@@ -22,7 +22,7 @@ use crate::memory::{
     RememberPlan, amend, dependants_request, lifecycle, lookup_request, remember,
 };
 use operations::{
-    apply_amendment, count_uses, rank_hits, recall_request, refuse, restore_detail, restore_superseded,
+    HitLimits, apply_amendment, count_uses, rank_hits, recall_request, refuse, restore_detail, restore_superseded,
     similar_decisions, superseded_lookup, unknown_memory,
 };
 use propagation::{Propagation, PropagationStep};
@@ -156,7 +156,7 @@ impl LearnMachine {
                 let ids = uses.iter().map(|(id, _)| *id).collect();
                 self.query(Phase::Get, MemoryQuery::Get(ids))
             }
-            MemoryCommand::Recall { query, kinds, time, superseded: _, max: _ } => {
+            MemoryCommand::Recall { query, kinds, time, superseded: _, lists: _, max: _ } => {
                 let request = recall_request(query, kinds, time.as_deref(), context.now);
                 match request {
                     Ok(request) => {
@@ -292,16 +292,12 @@ impl LearnMachine {
         request: &RecallRequest,
         found: &RecallResponse,
     ) -> LearnStep {
-        let limits = match self.command {
-            MemoryCommand::Recall { max, superseded, .. } => (max, superseded),
-            MemoryCommand::Remember(_)
-            | MemoryCommand::Amend { .. }
-            | MemoryCommand::CountUses(_)
-            | MemoryCommand::Expand { .. }
-            | MemoryCommand::Status
-            | MemoryCommand::Sweep => (HITS_MAX, false),
+        let MemoryCommand::Recall { query, max, superseded, lists, .. } = &self.command else {
+            unreachable!("only a recall searches")
         };
-        LearnStep::Done(Box::new(MemoryResponse::Found { hits: rank_hits(request, found, limits, context.now) }))
+        let limits = HitLimits { max: *max, superseded: *superseded, lists: *lists };
+        let hits = rank_hits(query, request, found, limits, context.now);
+        LearnStep::Done(Box::new(MemoryResponse::Found { hits }))
     }
 
     fn query_due(&mut self, context: &LearnContext<'_>, moved: u64) -> LearnStep {

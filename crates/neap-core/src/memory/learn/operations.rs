@@ -1,19 +1,23 @@
 //! Record-level operations behind each command.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::{Amendment, LearnContext, LearnStep, MemoryHit, MemoryQuery, MemoryResponse, MemoryUse};
 use crate::base::ids::{Seq, Stamp};
 use crate::base::message::Message;
 use crate::base::refusal::Refusal;
+use crate::memory::asked_kinds::AskedKinds;
 use crate::memory::frame::FrameSet;
-use crate::memory::knowledge::{QuestionScorer, parse_time_range, question_time_range, score};
+use crate::memory::knowledge::{
+    QuestionScorer, ScoreBreakdown, parse_time_range, question_time_range, relevance_floor, score,
+};
 use crate::memory::{
     Body, Change, Confidence, Memory, MemoryId, MemoryKind, MemoryWrite, Provenance, RecallRequest,
     RecallResponse, RenderedMemory, Status, amend, lifecycle, text_similarity,
 };
 use crate::text::receipt::receipt;
-use crate::text::terms::query_terms;
+use crate::text::terms::{query_terms, query_terms_without_clitics};
 
 /// Candidates of each kind for `recall`.
 pub(super) const RECALL_MAX: usize = 32;
@@ -21,6 +25,8 @@ pub(super) const RECALL_MAX: usize = 32;
 const SUPERSEDED_MAX: usize = 16;
 /// Hits `recall` returns.
 pub const HITS_MAX: usize = 12;
+/// Hits that are given, marked, if none bears on the question.
+const NEAREST_MAX: usize = 2;
 /// Earlier decisions reported with a new one.
 const SIMILAR_MAX: usize = 3;
 const SIMILAR_MIN: f64 = 0.3;
@@ -48,47 +54,87 @@ pub(super) fn recall_request(
         None => question_time_range(query, now),
     };
     let all = [MemoryKind::Decision, MemoryKind::Fact, MemoryKind::Procedure, MemoryKind::Episode];
-    let kinds = if kinds.is_empty() { &all[..] } else { kinds };
+    let asked = AskedKinds::of(query).filter(|_| kinds.is_empty());
+    let kinds = match &asked {
+        Some(asked) => &asked.kinds[..],
+        None if kinds.is_empty() => &all[..],
+        None => kinds,
+    };
     let more = |kind| if kind == MemoryKind::Fact { SUPERSEDED_MAX } else { 0 };
     let limits = kinds.iter().map(|kind| (*kind, RECALL_MAX + more(*kind))).collect();
     // Without an explicit time, a question about a time is answered by time alone.
-    let terms = if range.is_some() && time.is_none() { Vec::new() } else { query_terms(query) };
-    if terms.is_empty() && range.is_none() {
+    let mut terms =
+        if range.is_some() && time.is_none() { Vec::new() } else { query_terms_without_clitics(query) };
+    // The name of a kind is not what the question is about; alone, it asks for all of them.
+    terms.retain(|term| asked.as_ref().is_none_or(|asked| !asked.names(term)));
+    if terms.is_empty() && range.is_none() && asked.is_none() {
         return Err(Refusal::new("The query has no word to search for.").hint("name the topic, or a time"));
     }
     let (from, until) = range.map_or((None, None), |(from, until)| (Some(from), Some(until)));
     Ok(RecallRequest { from, until, superseded: true, ..RecallRequest::new(terms, limits) })
 }
 
-/// Ranks hits, best first; newest first if there are no terms. Superseded facts are hits if `superseded`; else they are
-/// shown with what replaced them.
+/// How hits are chosen.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct HitLimits {
+    pub(super) max: usize,
+    /// Superseded facts are hits too; else they are shown with what replaced them.
+    pub(super) superseded: bool,
+    /// A list: also what hardly bears on the question.
+    pub(super) lists: bool,
+}
+
+/// Ranks hits, best first; newest first if there are no terms. Unless it is a list, what is below the floor of its kind
+/// is left out; if all of it is, the nearest few are given and say so.
 pub(super) fn rank_hits<'m>(
+    query: &str,
     request: &RecallRequest,
     found: &'m RecallResponse,
-    (max, superseded): (usize, bool),
+    limits: HitLimits,
     now: Stamp,
 ) -> Vec<MemoryHit> {
     let frames = FrameSet::built_in();
-    let question = QuestionScorer::new(&request.terms, found);
-    let mut hits: Vec<(&'m Memory, Confidence)> = found
+    let question = QuestionScorer::new(query, &request.terms, found);
+    let asked = AskedKinds::of(query);
+    let mut hits: Vec<(&'m Memory, ScoreBreakdown)> = found
         .memories
         .iter()
-        .filter(|memory| superseded || memory.status.is_current())
-        .map(|memory| {
-            let similarity = question.similarity(memory);
-            (memory, score(memory, similarity, frames.default_frame(), now).score)
-        })
+        .filter(|memory| limits.superseded || memory.status.is_current())
+        .filter(|memory| asked.as_ref().is_none_or(|asked| !asked.is_open || asked.admits(memory)))
+        .map(|memory| (memory, score(memory, question.similarity(memory), frames.default_frame(), now)))
         .collect();
     match request.terms.is_empty() {
-        true => hits.sort_by_key(|(memory, _)| std::cmp::Reverse((memory.created, memory.id))),
-        false => hits.sort_by_key(|(memory, score)| (std::cmp::Reverse(*score), memory.id)),
+        true => hits.sort_by_key(|(memory, _)| Reverse((memory.created, memory.id))),
+        false => {
+            hits.sort_by_key(|(memory, scored)| (Reverse(scored.score), Reverse(memory.created), memory.id));
+        }
     }
-    let hit = |(memory, score): (&'m Memory, Confidence)| {
-        let mut hit = MemoryHit::new(memory, score);
+    let is_nearest = !limits.lists && !request.terms.is_empty() && !retain_relevant(&mut hits);
+    let hit = |(memory, scored): (&'m Memory, ScoreBreakdown)| {
+        let mut hit = MemoryHit { is_nearest, ..MemoryHit::new(memory, scored.score) };
         hit.add_superseded(&found.memories);
         hit
     };
+    let max = if is_nearest { limits.max.min(NEAREST_MAX) } else { limits.max };
     hits.into_iter().take(max).map(hit).collect()
+}
+
+/// Leaves the records above the floor of their kind; returns whether there are any, and changes nothing otherwise.
+fn retain_relevant(hits: &mut Vec<(&Memory, ScoreBreakdown)>) -> bool {
+    let mut best: BTreeMap<MemoryKind, Confidence> = BTreeMap::new();
+    for (memory, scored) in hits.iter() {
+        let known = best.entry(memory.kind()).or_insert(scored.similarity);
+        *known = (*known).max(scored.similarity);
+    }
+    let is_relevant = |(memory, scored): &(&Memory, ScoreBreakdown)| {
+        let best = best.get(&memory.kind()).copied().unwrap_or(scored.similarity);
+        scored.similarity >= relevance_floor(memory.kind(), best)
+    };
+    let any = hits.iter().any(is_relevant);
+    if any {
+        hits.retain(is_relevant);
+    }
+    any
 }
 
 /// Earlier decisions similar to a new one, so that the model sees how they came out.

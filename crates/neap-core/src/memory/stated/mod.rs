@@ -11,7 +11,7 @@ mod rules;
 
 use super::{AgentHead, Body, Confidence, Fact, MemoryDraft, Provenance};
 use clause::kind_of;
-use own_words::own_sentences;
+pub(in crate::memory) use own_words::own_sentences;
 
 /// Statements taken from one message.
 pub const STATED_MAX: usize = 8;

@@ -21,7 +21,7 @@ const OWN_LABELS: &[&str] = &[
 const LOG_LEVELS: &[&str] = &["error", "warn", "warning", "info", "debug", "trace", "fatal", "panic", "traceback"];
 
 /// The person's own sentences.
-pub(super) fn own_sentences(message: &str) -> Vec<&str> {
+pub(in crate::memory) fn own_sentences(message: &str) -> Vec<&str> {
     if hands_over(message) {
         return Vec::new();
     }

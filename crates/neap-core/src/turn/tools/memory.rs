@@ -63,7 +63,14 @@ fn recall(args: &Arguments<'_>) -> Result<MemoryCommand, Refusal> {
     let query = words.into_iter().flatten().collect::<Vec<_>>().join(" ");
     let limit = args.positive_number("limit")?.and_then(|limit| usize::try_from(limit).ok());
     let max = limit.unwrap_or(HITS_MAX).min(LIMIT_MAX);
-    Ok(MemoryCommand::Recall { query, kinds: kinds(args)?, time: args.optional("time")?, superseded: false, max })
+    Ok(MemoryCommand::Recall {
+        query,
+        kinds: kinds(args)?,
+        time: args.optional("time")?,
+        superseded: false,
+        lists: false,
+        max,
+    })
 }
 
 /// Clients that never read the schema say `content`.

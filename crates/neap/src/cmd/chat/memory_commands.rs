@@ -50,6 +50,7 @@ pub(super) async fn recall(engine: &Engine, query: &str) -> Result<(), Failure> 
         kinds: Vec::new(),
         time: None,
         superseded: false,
+        lists: true,
         max: HITS_MAX,
     };
     let hits = recall_output::into_hits(agent(engine).await?.run_command(command).await?)?;

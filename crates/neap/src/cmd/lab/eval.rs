@@ -22,7 +22,7 @@ fn options(args: &EvalArgs) -> Result<EvalOptions, Failure> {
         EvalSuite::Efforts => vec![Suite::Efforts],
         EvalSuite::Freshness => vec![Suite::Freshness],
         EvalSuite::Coding => vec![Suite::Coding],
-        EvalSuite::All => Suite::ALL.to_vec(),
+        EvalSuite::Precision | EvalSuite::All => Suite::ALL.to_vec(),
     };
     let weights = RankingTerm::weights_without(&args.without);
     let chosen = if weights.semantic > 0.0 { embedder::from_env()? } else { None };
@@ -32,8 +32,19 @@ fn options(args: &EvalArgs) -> Result<EvalOptions, Failure> {
     Ok(EvalOptions { budgets, suites, weights, ablations, embedder, with_baselines: args.curve.is_some() })
 }
 
+fn run_precision(options: &EvalOptions, json: bool) -> Result<ExitCode, Failure> {
+    let report = eval::measure_precision(options.embedder.clone())?;
+    out::print_answer(json, &eval_output::precision_json(&report), || eval_output::render_precision(&report))
+}
+
 pub(crate) fn run(args: &EvalArgs, json: bool) -> Result<ExitCode, Failure> {
     let options = options(args)?;
+    if args.suite == EvalSuite::Precision {
+        return run_precision(&options, json);
+    }
+    if args.files.is_empty() {
+        return Err(Failure::new("there is no file to measure").hint("name the conversations, one per line"));
+    }
     if let Some(path) = args.curve.as_deref().filter(|path| !is_svg(path)) {
         return Err(Failure::new(format!("a curve is drawn as SVG, not as {}", path.display()))
             .hint("name a file that ends in .svg"));

@@ -1,6 +1,6 @@
 //! Prints the evaluation's results, as tables or JSON.
 
-use neap_lab::eval::{EvalOptions, EvalTally, ScoreRow, percent};
+use neap_lab::eval::{EvalOptions, EvalTally, PrecisionReport, PrecisionRow, ScoreRow, Surface, percent};
 use neap_lab::percentile;
 use serde_json::{Value, json};
 
@@ -102,4 +102,35 @@ pub(super) fn to_json(files: &[(String, EvalTally)]) -> Value {
         })
     };
     json!({"files": files.iter().map(one).collect::<Vec<_>>()})
+}
+
+pub(super) fn render_precision(report: &PrecisionReport) -> String {
+    let row = |((surface, tunes, kind), row): (&(Surface, bool, String), &PrecisionRow)| {
+        let mean = |sum: f64| format!("{:.1}", percent(sum, row.cases));
+        let surface = if *surface == Surface::Context { "context" } else { "recall" };
+        let half = if *tunes { "tuning" } else { "held out" };
+        let exact = mean(row.exact as f64);
+        vec![
+            surface.to_owned(),
+            half.to_owned(),
+            kind.clone(),
+            row.cases.to_string(),
+            mean(row.precision),
+            mean(row.recall),
+            exact,
+        ]
+    };
+    let head = ["surface", "half", "questions", "cases", "precision %", "recall %", "exact %"];
+    out::table(&head, &report.rows.iter().map(row).collect::<Vec<_>>())
+}
+
+pub(super) fn precision_json(report: &PrecisionReport) -> Value {
+    let row = |((surface, tunes, kind), row): (&(Surface, bool, String), &PrecisionRow)| {
+        json!({
+            "surface": surface, "tunes": tunes, "questions": kind, "cases": row.cases,
+            "precision": percent(row.precision, row.cases), "recall": percent(row.recall, row.cases),
+            "exact": percent(row.exact as f64, row.cases),
+        })
+    };
+    json!({"rows": report.rows.iter().map(row).collect::<Vec<_>>(), "misses": report.misses})
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::memory::MemoryKind;
+use crate::text::terms::query_terms;
 
 /// Changes applied to a record.
 type Spoil = fn(&mut Memory);
@@ -147,7 +148,7 @@ fn check_similarity(content: &str, with: &[u64], want: u64) {
         document_frequencies: with.to_vec(),
         ..RecallResponse::default()
     };
-    let question = QuestionScorer::new(&terms, &recalled);
+    let question = QuestionScorer::new("", &terms, &recalled);
     assert_eq!(question.similarity(&memory("f1", 0, &[], fact(content))).thousandths(), want, "{content}");
 }
 
@@ -165,16 +166,24 @@ fn likeness_is_the_root_of_the_weighed_share() {
     let terms = ["redi".to_owned()];
     let mut recalled = RecallResponse::default();
     let record = memory("f1", 0, &[], fact(&long.replace('w', "q")));
-    assert_eq!(QuestionScorer::new(&terms, &recalled).similarity(&record).thousandths(), 0);
+    assert_eq!(QuestionScorer::new("", &terms, &recalled).similarity(&record).thousandths(), 0);
     recalled.similarities.insert(record.id, Confidence::try_from(0.8).unwrap());
-    assert_eq!(QuestionScorer::new(&terms, &recalled).similarity(&record).thousandths(), 800, "it means the same");
+    assert_eq!(
+        QuestionScorer::new("", &terms, &recalled).similarity(&record).thousandths(),
+        800,
+        "it means the same"
+    );
     let named = memory("f1", 0, &[], fact("Redis"));
-    assert_eq!(QuestionScorer::new(&terms, &recalled).similarity(&named).thousandths(), 1_000, "words say more");
+    assert_eq!(
+        QuestionScorer::new("", &terms, &recalled).similarity(&named).thousandths(),
+        1_000,
+        "words say more"
+    );
 }
 
-/// An agent's first memory is found: in a small collection no word counts as common.
+/// An agent's first memory is found: in a small collection a word is as common as in ordinary writing.
 #[test]
-fn few_texts_make_no_word_common() {
+fn few_texts_make_no_name_common() {
     let mut world = World::asking(
         "Which unit does Tim prefer for temperatures?",
         vec![memory("f1", 0, &[], fact("Tim prefers Celsius, not Fahrenheit"))],
@@ -183,8 +192,35 @@ fn few_texts_make_no_word_common() {
     (world.recalled.text_count, world.recalled.document_frequencies) = (1, vec![0, 1, 1, 0]);
     let knowledge = world.build();
     assert_eq!(ids(&knowledge), ["f1"]);
-    // Two of four terms, ln(1 + 999.5 / 1.5) = 6.504 each against ln(1 + 1000.5 / 0.5) = 7.602.
-    assert_eq!(knowledge.items[0].similarity.thousandths(), 679);
+    // Two of four terms. The names count ln(1 + 999.5 / 1.5) = 6.503 and 7.602; of ordinary paragraphs 0.4 % have
+    // "prefer", which counts 5.223, and 0.6 % "unit", 5.038.
+    assert_eq!(knowledge.items[0].similarity.thousandths(), 694);
+}
+
+/// Two records share a common word with the question, one a name.
+#[test]
+fn common_words_weigh_less_than_names_in_a_small_store() {
+    let terms = ["use".to_owned(), "heron".to_owned()];
+    let recalled = RecallResponse { text_count: 9, document_frequencies: vec![1, 1], ..RecallResponse::default() };
+    let question = QuestionScorer::new("", &terms, &recalled);
+    let [common, name] = ["we use tabs", "heron is a database"]
+        .map(|content| question.similarity(&memory("f1", 0, &[], fact(content))));
+    assert!(name.thousandths() > 850 && common.thousandths() < 550, "{common} {name}");
+}
+
+/// An error log around a question makes no record unlike it.
+#[test]
+fn a_long_message_is_compared_by_its_best_sentence() {
+    let asked = "Which port has the heron database?";
+    let log = "2026-03-02 10:11:12 ERROR worker-3 connection reset by peer at server.rs:114\n".repeat(6);
+    let message = format!("{log}I ran it twice this morning and it looks the same.\n{asked}");
+    let record = memory("f1", 0, &[], fact("The heron database is on port 7411"));
+    let recalled = RecallResponse { text_count: 5_000, ..RecallResponse::default() };
+    let likeness = |message: &str| {
+        let terms = query_terms(message);
+        QuestionScorer::new(message, &terms, &recalled).similarity(&record).thousandths()
+    };
+    assert_eq!((likeness(asked), likeness(&message)), (1_000, 1_000));
 }
 
 #[test]
@@ -203,7 +239,7 @@ fn long_records_are_damped() {
         .collect();
     let terms = ["redi".to_owned()];
     let recalled = RecallResponse::default();
-    let question = QuestionScorer::new(&terms, &recalled);
+    let question = QuestionScorer::new("", &terms, &recalled);
     let record = memory("f1", 0, &[], fact(&format!("Redis {long}")));
     let distinct = crate::text::terms::query_terms(&record.search_text()).len();
     assert_eq!(distinct, 256);
