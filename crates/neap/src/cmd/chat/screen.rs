@@ -11,6 +11,7 @@ use neap_engine::{Session, TurnObserver, TurnReply};
 use neap_model::ChatModel;
 use neap_model::client::api_name;
 use neap_model::usage::Usage;
+use serde_json::json;
 
 use crate::model::ChosenModel;
 use crate::out::{self, BANNER, BOLD, DIM, short};
@@ -21,6 +22,8 @@ const SAVED_DOLLARS_MIN: f64 = 0.01;
 
 pub(super) struct Screen {
     on_terminal: bool,
+    /// One object per turn is printed, and nothing else.
+    json: bool,
     mid_line: bool,
     /// Whether any text of this reply was streamed.
     shown: bool,
@@ -34,9 +37,29 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    pub(super) fn new(mem_debug: bool, model: Option<ChosenModel>) -> Self {
-        let on_terminal = std::io::stdout().is_terminal();
-        Self { on_terminal, mid_line: false, shown: false, mem_debug, held: None, model, spinner: None }
+    pub(super) fn new(mem_debug: bool, json: bool, model: Option<ChosenModel>) -> Self {
+        let on_terminal = std::io::stdout().is_terminal() && !json;
+        Self { on_terminal, json, mid_line: false, shown: false, mem_debug, held: None, model, spinner: None }
+    }
+
+    pub(super) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// The turn, for a program.
+    pub(super) fn print_json(&self, reply: &TurnReply) {
+        if !self.json {
+            return;
+        }
+        let banners: Vec<String> = reply.banners.iter().map(ToString::to_string).collect();
+        let line = json!({
+            "turn": reply.turn, "reply": reply.text, "incomplete": reply.incomplete, "banners": banners,
+            "refusals": reply.refusals, "tokens": reply.ledger.tokens.total(), "budget": reply.ledger.budget,
+            "naive_tokens": reply.ledger.naive_tokens,
+        });
+        if let Err(failure) = out::print_json(&line) {
+            out::print_failure(&failure, true);
+        }
     }
 
     pub(super) fn hold_output(&mut self) {
@@ -151,7 +174,7 @@ impl Screen {
 
 impl TurnObserver for Screen {
     fn on_text(&mut self, words: &str) {
-        if words.is_empty() {
+        if words.is_empty() || self.json {
             return;
         }
         self.spinner = None;
@@ -161,6 +184,9 @@ impl TurnObserver for Screen {
     }
 
     fn on_banner(&mut self, banner: &Banner) {
+        if self.json {
+            return;
+        }
         self.spinner = None;
         self.end_line();
         out::print_line(format!("{BANNER}{}{BANNER:#}", out::escape_control(&banner.to_string())));
