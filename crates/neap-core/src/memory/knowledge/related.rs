@@ -81,7 +81,8 @@ pub fn add_related(
 
 /// The records that are similar enough to the question, with their own words.
 fn seeds(request: &RecallRequest, recalled: &RecallResponse) -> Vec<(MemoryId, BTreeSet<String>)> {
-    let question = QuestionScorer::new(&request.terms, recalled);
+    // By all terms at once: which sentence of a long message asks does not matter here.
+    let question = QuestionScorer::new("", &request.terms, recalled);
     let is_similar = |memory: &&Memory| {
         memory.kind() != MemoryKind::Procedure
             && question.similarity(memory) >= similarity_floor(memory.kind())
