@@ -5,6 +5,8 @@ use crate::out::escape_control;
 
 const FENCE: &str = "```";
 const CODE_INDENT: usize = 4;
+/// A word whose end has not come yet is shown if there is room for so many columns more.
+const ROOM_FOR_END: usize = 12;
 
 #[derive(Debug)]
 pub(super) struct WordWrap {
@@ -12,18 +14,28 @@ pub(super) struct WordWrap {
     /// Where the next word would begin.
     column: usize,
     spaces: usize,
-    /// Not complete yet.
+    /// Not shown yet, and perhaps not complete.
     word: String,
+    /// Whether a part of it is shown already.
+    is_begun: bool,
     in_fence: bool,
     is_code_line: bool,
 }
 
 impl WordWrap {
     pub(super) fn new(width: usize) -> Self {
-        Self { width, column: 0, spaces: 0, word: String::new(), in_fence: false, is_code_line: false }
+        Self {
+            width,
+            column: 0,
+            spaces: 0,
+            word: String::new(),
+            is_begun: false,
+            in_fence: false,
+            is_code_line: false,
+        }
     }
 
-    /// What of the reply can be shown now; the last word waits for its end.
+    /// What of the reply can be shown now. Near the edge, a word waits for its end.
     pub(super) fn push(&mut self, text: &str) -> String {
         let mut out = String::new();
         for c in escape_control(text).chars() {
@@ -40,6 +52,11 @@ impl WordWrap {
                 c => self.word.push(c),
             }
         }
+        let needed = self.column + self.spaces + self.word.chars().count() + ROOM_FOR_END;
+        if !self.word.is_empty() && needed <= self.width {
+            self.show_word(&mut out);
+            self.is_begun = true;
+        }
         out
     }
 
@@ -52,15 +69,23 @@ impl WordWrap {
     }
 
     fn end_word(&mut self, out: &mut String) {
-        if self.word.is_empty() {
-            return;
+        if !self.word.is_empty() {
+            self.show_word(out);
         }
+        self.is_begun = false;
+    }
+
+    fn show_word(&mut self, out: &mut String) {
         let length = self.word.chars().count();
         if self.column == 0 {
             self.in_fence ^= self.word.starts_with(FENCE);
             self.is_code_line = self.in_fence || self.spaces >= CODE_INDENT;
         }
-        if self.column > 0 && !self.is_code_line && self.column + self.spaces + length > self.width {
+        if self.column > 0
+            && !self.is_begun
+            && !self.is_code_line
+            && self.column + self.spaces + length > self.width
+        {
             out.push('\n');
             self.column = 0;
         } else {
