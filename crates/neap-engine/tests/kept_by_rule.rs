@@ -87,7 +87,8 @@ async fn a_person_who_closes_an_effort_does_not_wait_for_a_model() {
         say(&model, &mut session, text).await;
     }
     session.command("close_effort", "{}", &mut NullObserver).await.unwrap();
-    let summary = |session: &Session| session.state().effort(&effort("backup")).unwrap().summary.clone().unwrap().text;
+    let summary =
+        |session: &Session| session.state().effort(&effort("backup")).unwrap().summary.clone().unwrap().text;
     assert!(!summary(&session).starts_with("By the model"), "{}", summary(&session));
     session.run_upkeep().await.unwrap();
     assert!(summary(&session).starts_with("By the model"), "{}", summary(&session));

@@ -39,7 +39,12 @@ fn check(neap: &Neap, answer: &str) -> Option<Value> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/import_offer.py");
     command.args([script, env!("CARGO_BIN_EXE_neap"), answer]).env("TERM", "xterm-256color");
     command.env("NEAP_DATA_DIR", neap.data()).env("HOME", neap.place()).env("NO_COLOR", "1");
-    command.env("NEAP_EMBEDDER", "none").env_remove("CLAUDE_CONFIG_DIR").env_remove("CODEX_HOME");
+    // Words that belong together stay on one line.
+    command
+        .env("COLUMNS", "200")
+        .env("NEAP_EMBEDDER", "none")
+        .env_remove("CLAUDE_CONFIG_DIR")
+        .env_remove("CODEX_HOME");
     let output = command.output().expect("python3 runs");
     let text = String::from_utf8_lossy(&output.stdout);
     let told: Value = serde_json::from_str(&text)

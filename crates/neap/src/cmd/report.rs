@@ -123,14 +123,14 @@ pub(crate) fn render(report: &Report, has_prices: bool) -> String {
         ("model calls", count(report.cost.calls)),
         ("tokens sent", count(report.cost.sent.0)),
         ("cached share", share(report.cached_share)),
-        ("price", out::dollars(report.price_dollars)),
+        ("price, by the session's settings", out::dollars(report.price_dollars)),
         ("efforts open", count(report.efforts.open)),
         ("efforts expanded", count(report.efforts.expanded)),
         ("efforts shown as summary", count(report.efforts.shown)),
         ("efforts evicted", count(report.efforts.evicted)),
     ];
     if !has_prices {
-        rows.retain(|(name, _)| *name != "price");
+        rows.retain(|(name, _)| !name.starts_with("price"));
     }
     rows.extend(request_rows(&report.requests));
     format!("{}{}", table(rows), rewrites_note(report))

@@ -6,6 +6,7 @@ mod input;
 mod memory_commands;
 mod past_work;
 mod screen;
+mod word_wrap;
 
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -13,6 +13,7 @@ use neap_model::client::api_name;
 use neap_model::usage::Usage;
 use serde_json::json;
 
+use super::word_wrap::WordWrap;
 use crate::model::ChosenModel;
 use crate::out::{self, BANNER, BOLD, DIM, short};
 use crate::progress::Spinner;
@@ -34,12 +35,25 @@ pub(super) struct Screen {
     model: Option<ChosenModel>,
     /// Until the first words of a reply.
     spinner: Option<Spinner>,
+    /// On a terminal.
+    wrap: Option<WordWrap>,
 }
 
 impl Screen {
     pub(super) fn new(mem_debug: bool, json: bool, model: Option<ChosenModel>) -> Self {
         let on_terminal = std::io::stdout().is_terminal() && !json;
-        Self { on_terminal, json, mid_line: false, shown: false, mem_debug, held: None, model, spinner: None }
+        let wrap = on_terminal.then(|| WordWrap::new(out::width()));
+        Self {
+            on_terminal,
+            json,
+            mid_line: false,
+            shown: false,
+            mem_debug,
+            held: None,
+            model,
+            spinner: None,
+            wrap,
+        }
     }
 
     pub(super) fn is_json(&self) -> bool {
@@ -165,6 +179,9 @@ impl Screen {
     }
 
     fn end_line(&mut self) {
+        if let Some(wrap) = &mut self.wrap {
+            out::print_text(wrap.finish());
+        }
         if self.mid_line {
             out::print_line("");
             self.mid_line = false;
@@ -178,7 +195,10 @@ impl TurnObserver for Screen {
             return;
         }
         self.spinner = None;
-        out::print_text(out::escape_control(words));
+        match &mut self.wrap {
+            Some(wrap) => out::print_text(wrap.push(words)),
+            None => out::print_text(out::escape_control(words)),
+        }
         self.mid_line = !words.ends_with('\n');
         self.shown = true;
     }
