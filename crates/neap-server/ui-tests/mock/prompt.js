@@ -1,6 +1,6 @@
 // The blocks of a turn's prompt.
 
-import { BUDGET, cost, effortAt, effortsAt, epochSince, layers, rewritten, total, words } from "./session.js";
+import { BUDGET, changesOf, cost, effortAt, effortsAt, epochSince, layers, rewritten, total, words } from "./session.js";
 import { chapter } from "./story.js";
 
 const FIXED = new Map([
@@ -105,6 +105,14 @@ export function diff(from, to) {
   return { from, to, exact: true, same_tokens: kept.reduce((sum, block) => sum + block.tokens, 0), blocks: list };
 }
 
+/** @param {Api.Change} change */
+function asEvent({ turn, kind, ids = [], cause, tokens }) {
+  if (kind === "memories_loaded") return { type: kind, turn, loaded: { cause, items: ids.map((id) => ({ id })) } };
+  if (kind === "epoch_began") return { type: kind, turn, cause };
+  if (kind === "summaries_evicted") return { type: kind, turn, ids };
+  return { type: kind, turn, id: ids[0], cause, tokens_loaded: kind === "effort_expanded" ? tokens : undefined, tokens_freed: kind === "effort_collapsed" ? tokens : undefined };
+}
+
 /** @param {number} turn */
 export function turnDetail(turn) {
   const said = words(turn);
@@ -112,7 +120,7 @@ export function turnDetail(turn) {
   const shown = effortsAt(turn).filter((effort) => effort.place === "shown");
   const { cached } = cost(turn);
   return {
-    turn, message: said.ask, author: "person", reply: said.reply, abandoned: null, happened: [],
+    turn, message: said.ask, author: "person", reply: said.reply, abandoned: null, happened: changesOf(turn).map(asEvent),
     rounds: said.tool ? [{ assistant: { role: "assistant", content: "", tool_calls: [{ id: "c1", name: said.tool, arguments: "{\"path\":\"src/token.rs\"}" }], tokens: 22 }, results: [{ role: "tool", content: said.result, tokens: 80 }] }] : [],
     scope: effortAt(turn) === null ? "ambient" : { effort: chapter(Number(effortAt(turn))).id },
     ledger: {

@@ -160,7 +160,7 @@ function effortRoute(world, name, turns, id, action, query) {
   if (action === undefined) return ok(effort);
   if (action === "log") {
     const list = [];
-    for (let of = (effort.opened ?? 1) + 9; of >= (effort.opened ?? 1); of -= 1) {
+    for (let of = Math.min(turns, (effort.opened ?? 1) + 9); of >= (effort.opened ?? 1); of -= 1) {
       const said = words(of);
       list.push({ turn: of, at: at(of), messages: [{ role: "user", content: world.isHostile ? ALL : said.ask, tokens: 20 }, { role: "assistant", content: said.reply, tokens: 30 }] });
     }

@@ -64,22 +64,29 @@ export function blockList(onPick) {
       if (index < 0) return;
       list.show(Math.min(rows.length - 1, index + 6));
       list.show(index);
-      const first = rows[index + 1];
+      const first = rows.slice(index, index + 2).find((row) => "block" in row);
       if (first && "block" in first) choose(first);
     },
   };
 }
 
-/** @param {Api.Block[]} blocks @returns {Row[]} */
+/**
+ * A layer of several blocks has a head with their sum.
+ * @param {Api.Block[]} blocks
+ * @returns {Row[]}
+ */
 export function withHeads(blocks) {
   /** @type {Row[]} */
   const rows = [];
   let head = { layer: "", tokens: 0 };
-  for (const block of blocks) {
-    if (head.layer !== block.layer) rows.push((head = { layer: block.layer, tokens: 0 }));
+  blocks.forEach((block, index) => {
+    if (head.layer !== block.layer) {
+      head = { layer: block.layer, tokens: 0 };
+      if (blocks[index + 1]?.layer === block.layer) rows.push(head);
+    }
     head.tokens += block.tokens;
     rows.push(block);
-  }
+  });
   return rows;
 }
 

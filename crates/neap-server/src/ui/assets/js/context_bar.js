@@ -4,6 +4,7 @@ import { fill, h } from "./dom.js";
 import { brief, count, percent } from "./format.js";
 import { GROUP_NAMES, groupTokens, layerInfo, layerRank } from "./layers.js";
 
+const READ_HINT = "Point at a layer to read what it is; click to list its blocks.";
 /** A block narrower than this share of the bar gets no line of its own. */
 const BLOCK_SHARE_MIN = 0.004;
 
@@ -16,7 +17,7 @@ export function contextBar(onLayer) {
   const mark = h("div", { class: "bar-mark eases" });
   const lines = h("div", { class: "bar-lines" });
   const picked = h("div", { class: "bar-picked", hidden: true });
-  const readout = h("p", { class: "bar-readout muted small" }, "\u00a0");
+  const readout = h("p", { class: "bar-readout muted small" }, READ_HINT);
   const bar = h("div", { class: "bar", role: "img" }, track, lines, cached, picked, mark);
   const scale = h("div", { class: "bar-scale small muted", "aria-hidden": "true" });
   const legend = h("ul", { class: "legend small" });
@@ -37,7 +38,7 @@ export function contextBar(onLayer) {
       class: `bar-layer eases fill-${group}`,
       click: () => onLayer(layer),
       pointerenter: () => read(layer),
-      pointerleave: () => (readout.textContent = "\u00a0"),
+      pointerleave: () => (readout.textContent = READ_HINT),
     });
     segments.set(layer, made);
     return made;

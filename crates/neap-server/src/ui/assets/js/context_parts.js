@@ -18,7 +18,7 @@ export function contextFigures(prompt, turn, used) {
   const parts = [figure("In the context", count(used), prompt.budget === null ? "tokens" : `of ${count(prompt.budget)} tokens`, true)];
   if (prompt.cached_tokens !== null && used > 0) parts.push(figure("From the cache", percent(prompt.cached_tokens, used)));
   if (ledger) parts.push(figure("Sending everything", count(ledger.naive_tokens), "tokens"));
-  if (ledger?.cost?.calls) parts.push(figure("This turn", dollars(ledger.cost.nanodollars / 1e9), `in ${counted(ledger.cost.calls, "call")}`));
+  if (ledger?.cost?.calls) parts.push(figure("Cost of the turn", dollars(ledger.cost.nanodollars / 1e9), `in ${counted(ledger.cost.calls, "call")}`));
   if (ledger?.epoch_since) parts.push(figure("Rewritten for", `turn ${ledger.epoch_since}`, turn.epoch_cause ? `because ${causeText(turn.epoch_cause)}` : undefined));
   for (const account of prompt.requests ?? []) {
     parts.push(figure(words(account.class), count(account.tokens_sent), `tokens forwarded of ${count(account.tokens_in)} received`));

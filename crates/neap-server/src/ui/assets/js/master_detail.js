@@ -9,10 +9,11 @@ const WIDE = matchMedia("(min-width: 75.01rem)");
  * @param {HTMLElement} list
  * @param {HTMLElement} placeholder shown until something is chosen
  * @param {string} label
+ * @param {"wide-right" | "even"} [layout]
  */
-export function masterDetail(list, placeholder, label) {
+export function masterDetail(list, placeholder, label, layout = "wide-right") {
   const detail = h("section", { class: "card detail sticks", "aria-label": label }, placeholder);
-  const element = h("div", { class: "columns wide-right" }, list, detail);
+  const element = h("div", { class: `columns ${layout}` }, list, detail);
   /** @type {HTMLDialogElement | null} */
   let dialog = null;
   const arrange = () => (detail.hidden = !WIDE.matches);
