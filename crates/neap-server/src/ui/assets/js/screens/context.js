@@ -2,7 +2,8 @@
 
 import { contextBar } from "../context_bar.js";
 import { fill, h } from "../dom.js";
-import { emptyBox, failureBox, noSessionBox } from "../empty.js";
+import { emptyBox, failureBox } from "../empty.js";
+import { count } from "../format.js";
 import { setScreenShortcuts } from "../keys.js";
 import { gather, onLive } from "../live.js";
 import { contextFigures, leftOut } from "../context_parts.js";
@@ -16,7 +17,6 @@ const LIVE_WAIT_MS = 120;
 
 /** @type {import("../screens.js").Show} */
 export async function show(host, { session, query, signal }) {
-  if (session === "") return fill(host, noSessionBox());
   /** The turn that is shown; null follows the newest. @type {number | null} */
   let pinned = Number(query.get("turn")) || null;
   let shown = 0;
@@ -34,7 +34,7 @@ export async function show(host, { session, query, signal }) {
   const body = h("div", { class: "stack loose" }, h("div", { class: "card stack" }, figures, bar.element), pair.element, missing);
 
   fill(host,
-    screenHead("Context", "What the model sees: every block of the prompt, why it is there, and what had no room.",
+    screenHead("context",
       h("div", { class: "row" }, back, place, on, follow)),
     body);
 
@@ -74,7 +74,7 @@ export async function show(host, { session, query, signal }) {
   function draw(prompt, turn) {
     shown = prompt.turn;
     newest = Math.max(newest, shown);
-    place.textContent = `Turn ${shown}`;
+    place.textContent = `Turn ${count(shown)}`;
     follow.setAttribute("aria-pressed", String(pinned === null));
     back.disabled = shown <= 1;
     on.disabled = pinned === null;

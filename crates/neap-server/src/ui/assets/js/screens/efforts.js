@@ -5,7 +5,7 @@ import { fetchChanges } from "../changes_source.js";
 import { fill, h } from "../dom.js";
 import { effortDetail, placeTag } from "../effort_detail.js";
 import { effortLane, PHASE_NAMES, rangeOf, stretches } from "../effort_lane.js";
-import { emptyBox, noSessionBox } from "../empty.js";
+import { emptyBox } from "../empty.js";
 import { count } from "../format.js";
 import { KeysetList } from "../keyset.js";
 import { gather, onLive } from "../live.js";
@@ -19,7 +19,6 @@ const LIVE_WAIT_MS = 200;
 
 /** @type {import("../screens.js").Show} */
 export async function show(host, { session, query, signal }) {
-  if (session === "") return fill(host, noSessionBox());
   const path = pathOf("sessions", session);
   /** @type {KeysetList<Api.Effort>} */
   let efforts = new KeysetList(`${path}/efforts`, {}, signal);
@@ -36,7 +35,7 @@ export async function show(host, { session, query, signal }) {
     h("li", {}, h("span", { class: `phase-swatch phase-${phase}` }), name)));
   const card = h("div", { class: "card flush" }, h("div", { class: "list-top" }, legend, axis), list.element);
   const pair = masterDetail(card, emptyBox("Choose an effort", "Its summary and its whole log appear here."), "The chosen effort", "even");
-  fill(host, screenHead("Efforts", "Each piece of work: open, concluded to a summary, expanded again when it is asked about, evicted when nothing refers to it."), pair.element);
+  fill(host, screenHead("efforts"), pair.element);
 
   /** @param {number} index */
   function drawRow(index) {
@@ -96,7 +95,7 @@ export async function show(host, { session, query, signal }) {
     efforts = /** @type {KeysetList<Api.Effort>} */ (fresh);
     loaded = { from: 0, to: 0 };
     if (efforts.items.length === 0) {
-      fill(host, emptyBox("No effort yet", "An effort opens when there is something to work on: state a trouble, a task or a plan. When it is done, a summary takes its place in the context."));
+      fill(host, screenHead("efforts"), emptyBox("No effort yet", "An effort opens when there is something to work on: state a trouble, a task or a plan. When it is done, a summary takes its place in the context."));
       return;
     }
     list.setCount(efforts.items.length);

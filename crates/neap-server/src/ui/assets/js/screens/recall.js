@@ -26,7 +26,7 @@ export async function show(host, { query, signal }) {
     search();
   };
   fill(host,
-    screenHead("Recall", "Ask as an agent would: every candidate with the parts of its score, and why it is in or out."),
+    screenHead("recall"),
     h("form", { class: "card recall-form", submit },
       h("label", { class: "field grows" }, "Question", question), expectedField,
       h("div", { class: "row" }, [...tabs.values()], h("button", { class: "button main-action", type: "submit" }, "Recall"))),

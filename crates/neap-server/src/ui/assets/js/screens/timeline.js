@@ -5,7 +5,7 @@ import { fetchChanges, fetchOverview } from "../changes_source.js";
 import { laneOf } from "../changes.js";
 import { diffView, promptView } from "../diff_view.js";
 import { fill, h } from "../dom.js";
-import { emptyBox, failureBox, loadingBox, noSessionBox } from "../empty.js";
+import { emptyBox, failureBox, loadingBox } from "../empty.js";
 import { brief, count } from "../format.js";
 import { setScreenShortcuts } from "../keys.js";
 import { LANES_LEFT, lanes } from "../lanes.js";
@@ -23,9 +23,8 @@ const TURN_WAIT_MS = 60;
 
 /** @type {import("../screens.js").Show} */
 export async function show(host, { session, query, signal }) {
-  if (session === "") return fill(host, noSessionBox());
   let turns = await countTurns();
-  if (turns === 0) return fill(host, emptyBox("No turn yet", "Each turn of this session will be a point on this line."));
+  if (turns === 0) return fill(host, screenHead("timeline"), emptyBox("No turn yet", "Each turn of this session will be a point on this line."));
   let chosen = Math.min(turns, Number(query.get("turn")) || turns);
   let against = Number(query.get("with")) || 0;
   let view = query.get("view") === "prompt" ? "prompt" : "diff";
@@ -48,7 +47,7 @@ export async function show(host, { session, query, signal }) {
     h("button", { class: "button", type: "button", "aria-label": name, title: name, click: act }, label);
 
   fill(host,
-    screenHead("Timeline", "Every prompt of the session: what entered, what left, what was rewritten, and why. Any turn exactly as it was sent.",
+    screenHead("timeline",
       h("div", { class: "row" }, step("‹", "The turn before", () => choose(chosen - 1)), h("label", { class: "row" }, "Turn", number), total, step("›", "The turn after", () => choose(chosen + 1)))),
     h("div", { class: "card stack" }, overview.element, slider, lane.element),
     h("div", { class: "columns" }, left,
