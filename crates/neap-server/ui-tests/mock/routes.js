@@ -169,6 +169,7 @@ function effortRoute(world, name, turns, id, action, query) {
   const places = new Map([["expand", "expanded"], ["collapse", "shown"], ["conclude", "shown"], ["reopen", "active"]]);
   const place = places.get(action);
   if (!place) return problem(404, "there is no such route");
+  if (world.refusal !== "") return problem(422, world.refusal);
   if (action === "collapse" && effort.place !== "expanded") return problem(422, `'${id}' is not expanded`);
   world.places.set(id, place);
   world.tell("effort", { session: name, turn: turns, seq: 1, at: Date.now(), kind: `effort_${place}`, ids: [id] });

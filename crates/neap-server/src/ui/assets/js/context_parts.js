@@ -59,7 +59,7 @@ export function leftOut(session, turn) {
     if (log.excerpted) rows.push([`A message of ${oneLine(of, 60)}`, 1, "cut to its head and tail", []]);
   }
   if (ledger.rounds_left_out) rows.push(["Tool rounds of this turn", ledger.rounds_left_out, "no room for all of them", []]);
-  const table = tableHolder("Left out", h("table", { class: "plain-table" },
+  const table = tableHolder("What was left out, and why", h("table", { class: "plain-table" },
     h("thead", {}, h("tr", {}, h("th", {}, "What"), h("th", { class: "number" }, "How many"), h("th", {}, "Why"))),
     h("tbody", {}, rows.map(([what, number, why, ids]) => h("tr", {},
       h("td", {}, String(what)),

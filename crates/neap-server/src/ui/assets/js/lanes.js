@@ -35,7 +35,7 @@ export function lanes(onPick) {
       svg("line", { class: "grid", x1: left, x2: width - RIGHT, y1: (index + 0.5) * row, y2: (index + 0.5) * row }),
     ]);
     const ticks = xTicks(data.from, data.to, Math.max(2, Math.floor(width / 110))).map((turn) =>
-      svg("text", { class: "tick", x: px(turn), y: bottom + scaled(16), "text-anchor": "middle" }, count(turn)));
+      svg("text", { class: "tick", x: px(turn), y: bottom + scaled(16), "text-anchor": px(turn) > width - scaled(40) ? "end" : "middle" }, count(turn)));
     const chosen = svg("line", { class: "chosen", x1: px(data.chosen), x2: px(data.chosen), y1: 0, y2: bottom });
     const dots = LANES.flatMap((lane, index) => [...byTurn(data.changes, lane)].map(([turn, changes]) => {
       const text = `Turn ${turn}: ${changes.map(changeText).join("; ")}`;

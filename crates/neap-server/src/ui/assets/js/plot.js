@@ -52,7 +52,7 @@ export function plot({ label, height: designHeight, format, onPick, left: design
       svg("text", { class: "tick", x: left - 8, y: py(value, top) + 4, "text-anchor": "end" }, format(value)),
     ]);
     const ticks = xTicks(low(), high(), Math.max(2, Math.floor(width / 110))).map((x) =>
-      svg("text", { class: "tick", x: px(x), y: height - 4, "text-anchor": "middle" }, count(x)));
+      svg("text", { class: "tick", x: px(x), y: height - 4, "text-anchor": px(x) > width - scaled(40) ? "end" : "middle" }, count(x)));
     const marks = (data.marks ?? []).map((x) => svg("line", { class: "mark", x1: px(x), x2: px(x), y1: TOP, y2: height - BOTTOM }));
     const lines = data.series.map((each) => svg("path", { class: `line-${each.kind}`, d: path(each, top) }));
     const limit = data.limit === undefined ? null : svg("line", { class: "limit", x1: left, x2: width - RIGHT, y1: py(data.limit, top), y2: py(data.limit, top) });

@@ -14,6 +14,7 @@ import { plot } from "../plot.js";
 import { fetchTurn } from "../prompt_source.js";
 import { replaceQuery } from "../router.js";
 import { screenHead } from "../screen_head.js";
+import { turnList } from "../turn_list.js";
 import { turnView } from "../turn_view.js";
 
 /** Lanes show this many turns; a longer session shows those around the chosen one. */
@@ -35,6 +36,7 @@ export async function show(host, { session, query, signal }) {
 
   const overview = plot({ label: "Tokens of each prompt against the budget", height: 170, format: brief, left: LANES_LEFT, onPick: (turn) => choose(turn) });
   const lane = lanes((turn) => choose(turn));
+  const list = turnList(session, signal, (turn) => choose(turn));
   const slider = h("input", { type: "range", class: "slider", min: 1, step: 1, "aria-label": "Turn", input: () => choose(Number(slider.value)) });
   const number = h("input", { type: "number", class: "number-field", min: 1, "aria-label": "Turn number", change: () => choose(Number(number.value)) });
   const total = h("span", { class: "muted" });
@@ -50,7 +52,8 @@ export async function show(host, { session, query, signal }) {
     screenHead("timeline",
       h("div", { class: "row" }, step("‹", "The turn before", () => choose(chosen - 1)), h("label", { class: "row" }, "Turn", number), total, step("›", "The turn after", () => choose(chosen + 1)))),
     h("div", { class: "card stack" }, overview.element, slider, lane.element),
-    h("div", { class: "columns" }, left,
+    h("div", { class: "columns" },
+      h("div", { class: "stack loose" }, h("div", { class: "card flush" }, list.element), left),
       h("section", { class: "card detail", "aria-label": "The prompt" },
         h("div", { class: "row apart" }, h("div", { class: "row" }, diffButton, promptButton), h("label", { class: "row small" }, "against turn", other)),
         right)));
@@ -97,6 +100,7 @@ export async function show(host, { session, query, signal }) {
     diffButton.setAttribute("aria-pressed", String(view === "diff"));
     promptButton.setAttribute("aria-pressed", String(view === "prompt"));
     overview.choose(chosen);
+    list.update(turns, chosen);
     lane.update({ chosen });
     drawing.abort();
     drawing = new AbortController();
