@@ -1,6 +1,6 @@
 //! HTTP proxy between any OpenAI- or Anthropic-compatible client and its provider.
 //!
-//! `origin_check` admits a request, `body` reads and decompresses it, `upload` forwards one that need not be read
+//! [`OriginCheck`] admits a request, `body` reads and decompresses it, `upload` forwards one that need not be read
 //! while it arrives, `decide` alone may change it, `upstream` picks its provider, `http_clients` sends it there, and
 //! `relay` returns the response, while `response_recorder` records it. `tool_loop` runs Neap's own tools,
 //! `token_guard` keeps the token of `/mcp` from providers, and `unrecorded` counts and reports what could not be
@@ -13,7 +13,6 @@ mod error;
 mod http_clients;
 mod limits;
 mod listen;
-mod origin_check;
 mod other_prompts;
 mod path;
 mod relay;
@@ -42,13 +41,13 @@ use neap_core::text::figures::plural;
 use neap_engine::RecordingStatus;
 use tokio::net::TcpListener;
 
+use crate::access::OriginCheck;
 use crate::mcp::McpHttp;
 use crate::{Notify, ServerError};
 pub use decide::Decider;
 pub(crate) use drain_body::is_body_timeout;
 use http_clients::HttpClients;
 pub use limits::ProxyLimits;
-pub(crate) use origin_check::OriginCheck;
 use request_log::RequestLog;
 pub use request_log::{LoggedRequest, PATH as RECENT, RequestLogPage, RequestUsage};
 use request_metrics::ProxyMetrics;
