@@ -4,6 +4,7 @@
 //! answer. Nothing is decided here: the engine does what is asked. `page` bounds what is answered.
 
 mod events;
+mod standalone;
 mod export;
 mod memories;
 mod memory_changes;
@@ -20,9 +21,13 @@ mod stream_body;
 mod system;
 mod turns;
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::Request;
+use axum::response::Response;
 use neap_core::base::ids::{AgentId, SessionId};
 use neap_core::memory::knowledge::AgentProfile;
 use neap_engine::{Agent, Engine, RecordingStatus};
@@ -30,6 +35,7 @@ use neap_engine::{Agent, Engine, RecordingStatus};
 use crate::access::Access;
 use crate::proxy::RequestLogPage;
 use events::Feed;
+pub use standalone::{BoundUi, UiServer};
 use problem::Problem;
 
 /// Removes what belongs to a session outside the store, after it was erased; says what could not be removed.
@@ -40,6 +46,9 @@ pub(crate) trait ProxyView: Send + Sync {
     /// The latest requests after a number.
     fn requests_after(&self, number: u64) -> RequestLogPage;
     fn recording_status(&self) -> RecordingStatus;
+    /// Whether a path below the API's prefix is a provider's: some have endpoints there.
+    fn relays(&self, path: &str) -> bool;
+    fn relay(self: Arc<Self>, request: Request) -> Pin<Box<dyn Future<Output = Response> + Send>>;
 }
 
 /// What the API is built from.

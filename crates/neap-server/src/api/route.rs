@@ -195,7 +195,7 @@ impl Route {
 }
 
 fn decoded(text: &str) -> String {
-    percent_decoded(&text.replace('+', " "))
+    percent_decoded(&text.replace('+', " ")).into_owned()
 }
 
 /// What was sent, checked.

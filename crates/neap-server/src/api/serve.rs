@@ -45,12 +45,19 @@ pub(super) fn router(api: Arc<Api>) -> Router {
         };
         router = router.route(&format!("{PREFIX}{path}"), any(handler));
     }
-    router
+    let rest = move |request: Request| {
+        let api = api.clone();
+        async move { no_route(&api, request).await }
+    };
+    router.route(&format!("{PREFIX}/{{*rest}}"), any(rest))
 }
 
-/// An answer for a path below the prefix that is not in the table.
-pub(crate) fn no_route(api: &Api, method: &Method, headers: &HeaderMap) -> Response {
-    let problem = match api.access.check(method, headers, Need::Read) {
+/// A path below the prefix that is not in the table: a provider's, or nobody's.
+async fn no_route(api: &Api, request: Request) -> Response {
+    if let Some(proxy) = api.proxy.as_ref().filter(|proxy| proxy.relays(request.uri().path())) {
+        return proxy.clone().relay(request).await;
+    }
+    let problem = match api.access.check(request.method(), request.headers(), Need::Read) {
         Ok(_) => Problem::not_found("no_route", "there is no such route").hint("/api/v1/openapi.json lists them"),
         Err(refused) => refused.into(),
     };
