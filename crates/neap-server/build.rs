@@ -1,5 +1,7 @@
 //! Lists the page's files, so that the program contains them: a table of their paths, types and contents.
 
+#![allow(clippy::disallowed_methods, reason = "a build script writes where cargo says")]
+
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};

@@ -8,7 +8,9 @@ use neap_core::base::tokens::{TokenCounter, Tokens};
 use neap_core::context::memory_budget;
 use neap_core::context::tools::ToolSet;
 use neap_core::memory::knowledge::{AgentProfile, QuestionContext, context};
-use neap_core::memory::learn::{Amendment, MemoryCommand, MemoryQuery, MemoryQueryResult, MemoryResponse, MemoryVersion};
+use neap_core::memory::learn::{
+    Amendment, MemoryCommand, MemoryQuery, MemoryQueryResult, MemoryResponse, MemoryVersion,
+};
 use neap_core::memory::{AgentHead, Author, Memory, MemoryId, MemoryKind, Provenance};
 use neap_core::session::report::AgentReport;
 

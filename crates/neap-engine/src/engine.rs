@@ -35,8 +35,8 @@ use crate::explain::{TurnExplanation, explain};
 use crate::foreground::ForegroundLoad;
 use crate::handle_lookup::fetch_exchanges;
 use crate::ingest::{Backlog, SessionCache};
-use crate::prompt_history::PastStates;
 use crate::parts::{HostTools, NoHostTools, Parts};
+use crate::prompt_history::PastStates;
 use crate::session::Session;
 use crate::stream::{OpenStream, Recorder};
 

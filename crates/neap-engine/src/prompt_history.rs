@@ -90,7 +90,8 @@ impl Engine {
         while from <= last {
             let page = self.parts.store.events(id, from, PAGE).await?;
             let Some(newest) = page.last().map(StoredEvent::seq) else { break };
-            for recorded in page.into_iter().filter_map(StoredEvent::whole).filter(|recorded| recorded.seq <= last) {
+            for recorded in page.into_iter().filter_map(StoredEvent::whole).filter(|recorded| recorded.seq <= last)
+            {
                 repeat.add(recorded).await?;
             }
             from = newest.next();

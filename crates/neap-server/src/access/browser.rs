@@ -18,9 +18,6 @@ const CODES_MAX: usize = 16;
 /// Browsers let in at once; a further one takes the place of the first.
 const BROWSERS_MAX: usize = 64;
 
-/// The code of a link, to be printed once.
-pub(crate) type EnterCode = String;
-
 /// Only digests are kept.
 #[derive(Debug, Default)]
 struct Known {
@@ -38,7 +35,7 @@ impl Browsers {
         Self { cookie: format!("neap_session_{port}"), known: Mutex::default() }
     }
 
-    pub(crate) fn new_code(&self) -> Result<EnterCode, getrandom::Error> {
+    pub(crate) fn new_code(&self) -> Result<String, getrandom::Error> {
         let code = secret()?;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.codes.push_back((digest(&code), Instant::now()));

@@ -10,7 +10,7 @@ mod token;
 
 use axum::http::{HeaderMap, Method};
 
-pub(crate) use browser::{Browsers, EnterCode};
+pub(crate) use browser::Browsers;
 pub(crate) use origin::OriginCheck;
 pub use token::{ApiToken, Scope};
 

@@ -112,8 +112,18 @@ pub(super) async fn show(api: Arc<Api>, call: Call) -> Outcome {
             Ok(Answer::Json(fit(value)))
         }
         MemoryResponse::Refused(refusal) => Err(refusal.into()),
-        other => Ok(Answer::Json(to_value(&other.to_json())?)),
+        other @ (MemoryResponse::Remembered { .. }
+        | MemoryResponse::Changed { .. }
+        | MemoryResponse::Counted
+        | MemoryResponse::Found { .. }
+        | MemoryResponse::Status(_)
+        | MemoryResponse::Swept { .. }) => Err(unexpected(&other)),
     }
+}
+
+/// The engine answered another command than was asked for.
+pub(super) fn unexpected(response: &MemoryResponse) -> Problem {
+    Problem::refused(format!("the command was answered with {}", response.to_json()))
 }
 
 pub(super) async fn existing(agent: &Agent, id: MemoryId) -> Result<Memory, Problem> {
@@ -146,7 +156,8 @@ pub(super) async fn chain(api: Arc<Api>, call: Call) -> Outcome {
     }
     let mut open: Vec<MemoryId> = links.keys().copied().collect();
     while let Some(newer) = open.pop().filter(|_| links.len() < CHAIN_MAX) {
-        let MemoryResponse::Full { supersedes, .. } = agent.run_command(MemoryCommand::Expand { id: newer }).await?
+        let MemoryResponse::Full { supersedes, .. } =
+            agent.run_command(MemoryCommand::Expand { id: newer }).await?
         else {
             continue;
         };
@@ -276,7 +287,12 @@ pub(super) async fn recall(api: Arc<Api>, call: Call) -> Outcome {
     match api.agent().await?.run_command(command).await? {
         MemoryResponse::Refused(refusal) => Err(refusal.into()),
         MemoryResponse::Found { hits } => Ok(Answer::Json(fit(whole(&hits)?))),
-        other => Ok(Answer::Json(to_value(&other.to_json())?)),
+        other @ (MemoryResponse::Remembered { .. }
+        | MemoryResponse::Changed { .. }
+        | MemoryResponse::Counted
+        | MemoryResponse::Full { .. }
+        | MemoryResponse::Status(_)
+        | MemoryResponse::Swept { .. }) => Err(unexpected(&other)),
     }
 }
 

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::Api;
-use super::memories::existing;
+use super::memories::{existing, unexpected};
 use super::page::{fit, to_value};
 use super::problem::{Problem, quoted};
 use super::route::{Answer, Call, Outcome};
@@ -67,7 +67,12 @@ pub(super) async fn remember(api: Arc<Api>, call: Call) -> Outcome {
             Ok(Answer::Json(fit(to_value(&outcome)?)))
         }
         MemoryResponse::Refused(refusal) => Err(refusal.into()),
-        other => Ok(Answer::Json(to_value(&other.to_json())?)),
+        other @ (MemoryResponse::Changed { .. }
+        | MemoryResponse::Counted
+        | MemoryResponse::Found { .. }
+        | MemoryResponse::Full { .. }
+        | MemoryResponse::Status(_)
+        | MemoryResponse::Swept { .. }) => Err(unexpected(&other)),
     }
 }
 
@@ -75,11 +80,15 @@ pub(super) async fn remember(api: Arc<Api>, call: Call) -> Outcome {
 fn new_body(mut given: Map<String, Value>) -> Result<Body, Problem> {
     let kind = given.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
     let new = match kind.as_str() {
-        "decision" => json!({"description": "", "confidence": CONFIDENCE, "stakes": "medium", "outcome": "pending"}),
+        "decision" => {
+            json!({"description": "", "confidence": CONFIDENCE, "stakes": "medium", "outcome": "pending"})
+        }
         "fact" => json!({"content": "", "confidence": CONFIDENCE}),
         "procedure" => json!({"name": ""}),
         "episode" => json!({"summary": ""}),
-        "censor" => json!({"pattern": {"by": "words", "of": ""}, "side": "output", "action": "steer", "reason": ""}),
+        "censor" => {
+            json!({"pattern": {"by": "words", "of": ""}, "side": "output", "action": "steer", "reason": ""})
+        }
         _ => {
             let kinds = MemoryKind::ALL.map(MemoryKind::as_str).join(", ");
             return Err(Problem::bad_request(format!("body.kind is one of {kinds}, not '{}'", quoted(&kind))));
@@ -93,7 +102,8 @@ fn new_body(mut given: Map<String, Value>) -> Result<Body, Problem> {
 }
 
 fn read_body(fields: Map<String, Value>) -> Result<Body, Problem> {
-    let unreadable = |error: serde_json::Error| Problem::bad_request(format!("the body is not as expected: {error}"));
+    let unreadable =
+        |error: serde_json::Error| Problem::bad_request(format!("the body is not as expected: {error}"));
     serde_json::from_value(Value::Object(fields)).map_err(unreadable)
 }
 
@@ -137,7 +147,8 @@ fn edit_of(memory: &Memory, fields: &mut Map<String, Value>) -> Result<Edit, Pro
         let changed = changed_body(memory, changes)?;
         edit.body = (changed != memory.body).then_some(changed);
     }
-    let unreadable = |error: serde_json::Error| Problem::bad_request(format!("the body is not as expected: {error}"));
+    let unreadable =
+        |error: serde_json::Error| Problem::bad_request(format!("the body is not as expected: {error}"));
     if let Some(tags) = fields.remove("tags") {
         let tags: Option<Vec<String>> = serde_json::from_value(tags).map_err(unreadable)?;
         edit.tags = tags.or_else(|| Some(Vec::new())).filter(|tags| *tags != memory.tags);
@@ -195,7 +206,9 @@ pub(super) async fn act(api: Arc<Api>, call: Call) -> Outcome {
         "wrong" => Amendment::Deactivate,
         "retire" => Amendment::Retire,
         "false-positive" => Amendment::FalsePositive,
-        other => return Err(Problem::not_found("no_route", format!("a memory has no action '{}'", quoted(other)))),
+        other => {
+            return Err(Problem::not_found("no_route", format!("a memory has no action '{}'", quoted(other))));
+        }
     };
     let (mut agent, id) = (api.agent().await?, call.memory()?);
     existing(&agent, id).await?;
@@ -217,7 +230,12 @@ async fn amend(agent: &mut Agent, id: MemoryId, how: Amendment) -> Outcome {
             Ok(Answer::Json(fit(to_value(&change)?)))
         }
         MemoryResponse::Refused(refusal) => Err(refusal.into()),
-        other => Err(Problem::refused(other.to_json())),
+        other @ (MemoryResponse::Remembered { .. }
+        | MemoryResponse::Counted
+        | MemoryResponse::Found { .. }
+        | MemoryResponse::Full { .. }
+        | MemoryResponse::Status(_)
+        | MemoryResponse::Swept { .. }) => Err(unexpected(&other)),
     }
 }
 
@@ -225,7 +243,9 @@ pub(super) async fn erase(api: Arc<Api>, call: Call) -> Outcome {
     let (mut agent, id) = (api.agent().await?, call.memory()?);
     existing(&agent, id).await?;
     if call.required("confirm").parse() != Ok(id) {
-        return Err(Problem::refused(format!("'confirm' names another memory than {id}")).hint("nothing was erased"));
+        return Err(
+            Problem::refused(format!("'confirm' names another memory than {id}")).hint("nothing was erased")
+        );
     }
     let events = agent.erase(id).await?;
     Ok(Answer::Json(json!({"id": id, "events": events, "erased": true})))

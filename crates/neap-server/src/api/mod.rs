@@ -4,7 +4,6 @@
 //! answer. Nothing is decided here: the engine does what is asked. `page` bounds what is answered.
 
 mod events;
-mod standalone;
 mod export;
 mod memories;
 mod memory_changes;
@@ -17,6 +16,7 @@ mod routes;
 mod search;
 mod serve;
 mod sessions;
+mod standalone;
 mod stream_body;
 mod system;
 mod turns;
@@ -35,8 +35,8 @@ use neap_engine::{Agent, Engine, RecordingStatus};
 use crate::access::Access;
 use crate::proxy::RequestLogPage;
 use events::Feed;
-pub use standalone::{BoundUi, UiServer};
 use problem::Problem;
+pub use standalone::{BoundUi, UiServer};
 
 /// Removes what belongs to a session outside the store, after it was erased; says what could not be removed.
 pub type OnErased = Box<dyn Fn(&SessionId) -> Result<(), String> + Send + Sync>;
@@ -85,10 +85,7 @@ impl ApiHttp {
     }
 
     /// The routes, and what ends streams that would stay open forever.
-    pub(crate) fn into_router(
-        self,
-        proxy: Option<Arc<dyn ProxyView>>,
-    ) -> (Router, Box<dyn FnOnce() + Send>) {
+    pub(crate) fn into_router(self, proxy: Option<Arc<dyn ProxyView>>) -> (Router, Box<dyn FnOnce() + Send>) {
         let ApiParts { engine, agent_id, profile, access, on_erased } = self.0;
         let feed = Feed::new();
         let api = Arc::new(Api { engine, agent_id, profile, access, on_erased, proxy, feed: feed.clone() });

@@ -99,7 +99,9 @@ fn clip(value: &Value, chars_max: usize, items_max: usize, at: &mut String, plac
                 places.push(json!({"at": at, "items": items.len()}));
             }
             let items = items.iter().take(items_max).enumerate();
-            items.map(|(n, item)| under(at, &n.to_string(), |at| clip(item, chars_max, items_max, at, places))).collect()
+            items
+                .map(|(n, item)| under(at, &n.to_string(), |at| clip(item, chars_max, items_max, at, places)))
+                .collect()
         }
         Value::Object(fields) => fields
             .iter()

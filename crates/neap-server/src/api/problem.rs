@@ -3,7 +3,6 @@
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use neap_core::base::refusal::Refusal;
-use neap_core::text::sanitize::sanitize_inline;
 use neap_engine::EngineError;
 use neap_store::StoreError;
 use serde_json::json;
@@ -46,7 +45,7 @@ impl Problem {
 
 /// What a caller sent, short enough for a message.
 pub(crate) fn quoted(text: &str) -> String {
-    sanitize_inline(&text.chars().take(QUOTE_CHARS_MAX).collect::<String>())
+    text.chars().filter(|c| !c.is_control()).take(QUOTE_CHARS_MAX).collect()
 }
 
 impl From<Refusal> for Problem {
@@ -85,7 +84,9 @@ impl From<EngineError> for Problem {
             EngineError::Store(error) => return error.clone().into(),
             EngineError::NoSession(_) => (StatusCode::NOT_FOUND, "no_session"),
             EngineError::NoTurn { .. } => (StatusCode::NOT_FOUND, "no_turn"),
-            EngineError::SessionExists(_) | EngineError::StillAnswering { .. } => (StatusCode::CONFLICT, "conflict"),
+            EngineError::SessionExists(_) | EngineError::StillAnswering { .. } => {
+                (StatusCode::CONFLICT, "conflict")
+            }
             EngineError::Turn(_)
             | EngineError::NoReply { .. }
             | EngineError::Policy(_)
@@ -123,8 +124,7 @@ impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let Self { status, code, detail, hint } = self;
         let title = status.canonical_reason().unwrap_or("Error");
-        let mut body =
-            json!({"type": "about:blank", "title": title, "status": status.as_u16(), "code": code, "detail": detail});
+        let mut body = json!({"type": "about:blank", "title": title, "status": status.as_u16(), "code": code, "detail": detail});
         if let (Some(hint), Some(object)) = (hint, body.as_object_mut()) {
             object.insert("hint".to_owned(), hint.into());
         }

@@ -117,15 +117,31 @@ fn assembled(past: PastPrompt, count: &dyn Fn(&str) -> Tokens) -> Blocks {
     let mut blocks = Vec::new();
     let recorded = &context.ledger.tokens;
     if !context.tools.is_empty() {
-        let text = serde_json::to_string_pretty(&context.tools.iter().map(|tool| json!({
-            "name": tool.name, "description": tool.description, "parameters": tool.parameters,
-        })).collect::<Vec<_>>()).unwrap_or_default();
+        let text = serde_json::to_string_pretty(
+            &context
+                .tools
+                .iter()
+                .map(|tool| {
+                    json!({
+                        "name": tool.name, "description": tool.description, "parameters": tool.parameters,
+                    })
+                })
+                .collect::<Vec<_>>(),
+        )
+        .unwrap_or_default();
         let tokens = recorded.get(Layer::Tools);
         blocks.push(Block { layer: Some(Layer::Tools), role: "tools", tokens, text, turn: None, cached: false });
     }
     for (role, sections) in [("system", &context.system), ("user", &context.records)] {
         for (layer, text) in sections {
-            let block = Block { layer: Some(*layer), role, tokens: count(text), text: text.clone(), turn: None, cached: false };
+            let block = Block {
+                layer: Some(*layer),
+                role,
+                tokens: count(text),
+                text: text.clone(),
+                turn: None,
+                cached: false,
+            };
             blocks.push(block);
         }
     }
@@ -137,7 +153,15 @@ fn assembled(past: PastPrompt, count: &dyn Fn(&str) -> Tokens) -> Blocks {
     let note = (!differing.is_empty()).then(|| {
         format!("built again from what is stored; other tokens than recorded when it was sent in: {}", names())
     });
-    Blocks { turn, kind: PromptKind::Assembled, note, budget: Some(ledger.budget), cached, blocks, requests: Vec::new() }
+    Blocks {
+        turn,
+        kind: PromptKind::Assembled,
+        note,
+        budget: Some(ledger.budget),
+        cached,
+        blocks,
+        requests: Vec::new(),
+    }
 }
 
 /// A provider's cache has a prefix.
@@ -151,7 +175,14 @@ fn mark_cached(blocks: &mut [Block], cached: Tokens) {
 
 fn of_message(layer: Option<Layer>, counted: &CountedMessage) -> Block {
     let CountedMessage { message, tokens } = counted;
-    Block { layer, role: message.role.as_str(), tokens: *tokens, text: text_of(message), turn: None, cached: false }
+    Block {
+        layer,
+        role: message.role.as_str(),
+        tokens: *tokens,
+        text: text_of(message),
+        turn: None,
+        cached: false,
+    }
 }
 
 fn text_of(message: &Message) -> String {
@@ -172,8 +203,16 @@ fn held_elsewhere(turn: TurnNo, explained: TurnExplanation) -> Blocks {
             messages.push(of_message(None, message));
         }
     }
-    let plain = |role, text: String| Block { layer: None, role, tokens: Tokens::ZERO, text, turn: Some(turn), cached: false };
-    let rounds = explained.rounds.iter().flat_map(|round| round.messages()).map(|counted| of_message(None, counted));
+    let plain = |role, text: String| Block {
+        layer: None,
+        role,
+        tokens: Tokens::ZERO,
+        text,
+        turn: Some(turn),
+        cached: false,
+    };
+    let rounds =
+        explained.rounds.iter().flat_map(|round| round.messages()).map(|counted| of_message(None, counted));
     let asked = explained.message.map(|text| plain("user", text));
     let replied = explained.reply.map(|text| plain("assistant", text));
     let mut blocks: Vec<Block> = asked.into_iter().chain(rounds).chain(messages).chain(replied).collect();
@@ -181,7 +220,10 @@ fn held_elsewhere(turn: TurnNo, explained: TurnExplanation) -> Blocks {
     let (kind, note) = if requests.is_empty() {
         (PromptKind::Recorded, "another program built the prompt: only the turn's own messages are known")
     } else {
-        (PromptKind::Forwarded, "the client built the prompt: the turn's own messages and the requests' figures are stored")
+        (
+            PromptKind::Forwarded,
+            "the client built the prompt: the turn's own messages and the requests' figures are stored",
+        )
     };
     let note = Some(note.to_owned());
     Blocks { turn, kind, note, budget: None, cached: Tokens::ZERO, blocks, requests }
@@ -197,7 +239,9 @@ fn why(layer: Option<Layer>) -> &'static str {
         Some(Layer::Censors) => "rules in force",
         Some(Layer::Frame) => "the stance that the message selects",
         Some(Layer::Focus) => "the task, and threads that are open",
-        Some(Layer::Decisions | Layer::Facts | Layer::Procedures | Layer::Episodes) => "memories relevant to the message",
+        Some(Layer::Decisions | Layer::Facts | Layer::Procedures | Layer::Episodes) => {
+            "memories relevant to the message"
+        }
         Some(Layer::Calibration) => "how accurate the agent's judgement has been",
         Some(Layer::Summaries) => "concluded efforts in short",
         Some(Layer::Note) => "what is in play, and how to reach what is not shown",
@@ -274,7 +318,8 @@ mod tests {
                 "added" => "+",
                 _ => "-",
             };
-            let told: Vec<String> = pairs.iter().map(|(change, _, b)| format!("{}{}", sign(*change), b.text)).collect();
+            let told: Vec<String> =
+                pairs.iter().map(|(change, _, b)| format!("{}{}", sign(*change), b.text)).collect();
             assert_eq!(told.join(" "), want);
             for (change, number, block) in pairs {
                 assert_eq!(if change == "removed" { &from[number] } else { &to[number] }, block);
@@ -288,7 +333,14 @@ mod tests {
 
     #[test]
     fn a_cache_has_a_prefix() {
-        let block = |tokens| Block { layer: None, role: "user", tokens: Tokens(tokens), text: String::new(), turn: None, cached: false };
+        let block = |tokens| Block {
+            layer: None,
+            role: "user",
+            tokens: Tokens(tokens),
+            text: String::new(),
+            turn: None,
+            cached: false,
+        };
         let mut blocks = [3, 4, 5].map(block);
         mark_cached(&mut blocks, Tokens(7));
         assert_eq!(blocks.map(|block| block.cached), [true, true, false]);

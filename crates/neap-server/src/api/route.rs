@@ -269,7 +269,8 @@ impl Call {
     }
 
     pub(crate) fn body<T: DeserializeOwned>(&self) -> Result<T, Problem> {
-        let unreadable = |error: serde_json::Error| Problem::bad_request(format!("the body is not as expected: {error}"));
+        let unreadable =
+            |error: serde_json::Error| Problem::bad_request(format!("the body is not as expected: {error}"));
         serde_json::from_slice(&self.body).map_err(unreadable)
     }
 }

@@ -29,8 +29,8 @@ const MEMORY_KINDS: &[&str] = &["decision", "fact", "procedure", "episode", "cen
 const AUTHORS: &[&str] = &["person", "model", "tool", "import"];
 const TRUSTS: &[&str] = &["low", "medium", "high"];
 const STATUSES: &[&str] = &[
-    "recorded", "pending", "reviewed", "new", "confirmed", "core", "superseded", "inactive", "active", "summarized",
-    "archived", "effective", "ineffective", "created", "escalated", "retired",
+    "recorded", "pending", "reviewed", "new", "confirmed", "core", "superseded", "inactive", "active",
+    "summarized", "archived", "effective", "ineffective", "created", "escalated", "retired",
 ];
 
 pub(crate) fn about_path_param(name: &str) -> &'static str {
@@ -90,7 +90,9 @@ fn of_the_server() -> Vec<Route> {
         get("/events", "events", "What happens now", Stream("text/event-stream"), call!(events::serve))
             .with(&[LAST_EVENT])
             .live(),
-        post("/search", "search", "Search what was said", List("Hit"), call!(search::search)).body("Search").reads(),
+        post("/search", "search", "Search what was said", List("Hit"), call!(search::search))
+            .body("Search")
+            .reads(),
     ]
 }
 
@@ -102,8 +104,14 @@ fn of_sessions() -> Vec<Route> {
         get("/sessions", "list_sessions", "Sessions, last changed first", List("Session"), call!(sessions::list))
             .with(&[LIMIT, CURSOR, part, erased]),
         get("/sessions/{session}", "show_session", "A session", One("SessionDetail"), call!(sessions::show)),
-        put("/sessions/{session}", "put_session", "Begin a session, or set it", One("SessionDetail"), call!(sessions::put))
-            .body("Settings"),
+        put(
+            "/sessions/{session}",
+            "put_session",
+            "Begin a session, or set it",
+            One("SessionDetail"),
+            call!(sessions::put),
+        )
+        .body("Settings"),
         delete("/sessions/{session}", "erase_session", "Erase a session", One("Erased"), call!(sessions::erase))
             .with(&[CONFIRM]),
         get(
@@ -120,11 +128,29 @@ fn of_sessions() -> Vec<Route> {
             Stream("application/x-ndjson"),
             call!(sessions::export),
         ),
-        get("/sessions/{session}/events", "list_events", "Events, oldest first", List("Event"), call!(sessions::events))
-            .with(&[LIMIT, CURSOR]),
-        get("/sessions/{session}/report", "session_report", "Figures", One("SessionReport"), call!(sessions::report)),
-        get("/sessions/{session}/receipts", "list_receipts", "Summaries", List("Receipt"), call!(sessions::receipts))
-            .with(&[LIMIT, CURSOR]),
+        get(
+            "/sessions/{session}/events",
+            "list_events",
+            "Events, oldest first",
+            List("Event"),
+            call!(sessions::events),
+        )
+        .with(&[LIMIT, CURSOR]),
+        get(
+            "/sessions/{session}/report",
+            "session_report",
+            "Figures",
+            One("SessionReport"),
+            call!(sessions::report),
+        ),
+        get(
+            "/sessions/{session}/receipts",
+            "list_receipts",
+            "Summaries",
+            List("Receipt"),
+            call!(sessions::receipts),
+        )
+        .with(&[LIMIT, CURSOR]),
         get(
             "/sessions/{session}/originals/{handle}",
             "show_original",
@@ -133,9 +159,15 @@ fn of_sessions() -> Vec<Route> {
             call!(sessions::original),
         )
         .with(&[OFFSET, CHARS]),
-        post("/sessions/{session}/context", "build_context", "A page for a host", One("Brief"), call!(sessions::context))
-            .body("ContextQuestion")
-            .reads(),
+        post(
+            "/sessions/{session}/context",
+            "build_context",
+            "A page for a host",
+            One("Brief"),
+            call!(sessions::context),
+        )
+        .body("ContextQuestion")
+        .reads(),
     ]
 }
 
@@ -144,11 +176,23 @@ fn of_efforts() -> Vec<Route> {
     vec![
         get("/sessions/{session}/efforts", "list_efforts", "Efforts", List("Effort"), call!(sessions::efforts))
             .with(&[LIMIT, CURSOR]),
-        post("/sessions/{session}/efforts", "open_effort", "Open one", One("ToolReply"), call!(sessions::open_effort))
-            .body("NewEffort"),
+        post(
+            "/sessions/{session}/efforts",
+            "open_effort",
+            "Open one",
+            One("ToolReply"),
+            call!(sessions::open_effort),
+        )
+        .body("NewEffort"),
         get("/sessions/{session}/efforts/{effort}", "show_effort", "One", One("Effort"), call!(sessions::effort)),
-        get("/sessions/{session}/efforts/{effort}/log", "list_log", "Its log", List("Exchange"), call!(sessions::log))
-            .with(&[LIMIT, CURSOR]),
+        get(
+            "/sessions/{session}/efforts/{effort}/log",
+            "list_log",
+            "Its log",
+            List("Exchange"),
+            call!(sessions::log),
+        )
+        .with(&[LIMIT, CURSOR]),
         post(
             "/sessions/{session}/efforts/{effort}/{action}",
             "act_on_effort",
@@ -161,7 +205,8 @@ fn of_efforts() -> Vec<Route> {
 
 fn of_turns() -> Vec<Route> {
     use Form::{List, One};
-    let with = Param::query("with", Kind::Integer(1, u64::MAX >> 1), "The other turn; the one before unless given.");
+    let with =
+        Param::query("with", Kind::Integer(1, u64::MAX >> 1), "The other turn; the one before unless given.");
     let block = Param::query("block", Kind::Integer(0, u64::MAX >> 12), "The first block.");
     vec![
         get("/sessions/{session}/turns", "list_turns", "Turns, newest first", List("TurnRow"), call!(turns::list))
@@ -169,15 +214,39 @@ fn of_turns() -> Vec<Route> {
         get("/sessions/{session}/series", "series", "Turns for plots", List("SeriesRow"), call!(turns::series))
             .with(&[LIMIT, CURSOR, BEFORE]),
         get("/sessions/{session}/turns/{turn}", "explain_turn", "A turn", One("Turn"), call!(turns::explain)),
-        put("/sessions/{session}/turns/{turn}", "record_turn", "Record a turn", One("RecordedTurn"), call!(turns::record))
-            .body("NewTurn"),
-        get("/sessions/{session}/turns/{turn}/prompt", "show_prompt", "Its prompt", One("Prompt"), call!(prompt::show))
-            .with(&[block, OFFSET, CHARS]),
-        get("/sessions/{session}/turns/{turn}/diff", "diff_prompts", "Two prompts", One("Diff"), call!(prompt::diff))
-            .with(&[with]),
-        post("/sessions/{session}/messages", "append_messages", "Record messages", One("Appended"), call!(turns::append))
-            .with(&[KEY])
-            .body("NewMessages"),
+        put(
+            "/sessions/{session}/turns/{turn}",
+            "record_turn",
+            "Record a turn",
+            One("RecordedTurn"),
+            call!(turns::record),
+        )
+        .body("NewTurn"),
+        get(
+            "/sessions/{session}/turns/{turn}/prompt",
+            "show_prompt",
+            "Its prompt",
+            One("Prompt"),
+            call!(prompt::show),
+        )
+        .with(&[block, OFFSET, CHARS]),
+        get(
+            "/sessions/{session}/turns/{turn}/diff",
+            "diff_prompts",
+            "Two prompts",
+            One("Diff"),
+            call!(prompt::diff),
+        )
+        .with(&[with]),
+        post(
+            "/sessions/{session}/messages",
+            "append_messages",
+            "Record messages",
+            One("Appended"),
+            call!(turns::append),
+        )
+        .with(&[KEY])
+        .body("NewMessages"),
     ]
 }
 
@@ -194,7 +263,8 @@ fn of_memories() -> Vec<Route> {
         Param::query("q", Kind::Text(256), "Words that its text has."),
     ];
     vec![
-        get("/memories", "list_memories", "Memories, newest first", List("Memory"), call!(memories::list)).with(&filters),
+        get("/memories", "list_memories", "Memories, newest first", List("Memory"), call!(memories::list))
+            .with(&filters),
         get("/memories/asked", "list_asked", "What models asked to forget", List("Asked"), call!(memories::asked))
             .with(&[LIMIT, CURSOR]),
         get("/memories/status", "memory_status", "Counts", One("MemoryStatus"), call!(memories::status)),
@@ -213,9 +283,15 @@ fn of_memories() -> Vec<Route> {
         post("/memories/recall", "recall", "Search memories", List("MemoryHit"), call!(memories::recall))
             .body("Recall")
             .reads(),
-        post("/memories/context", "explain_recall", "Candidates and scores", One("Question"), call!(memories::context))
-            .body("MemoryQuestion")
-            .reads(),
+        post(
+            "/memories/context",
+            "explain_recall",
+            "Candidates and scores",
+            One("Question"),
+            call!(memories::context),
+        )
+        .body("MemoryQuestion")
+        .reads(),
         post("/memories/try", "try_pattern", "Try a rule's pattern", One("Trial"), call!(memories::try_pattern))
             .body("NewTrial")
             .reads(),
@@ -225,7 +301,8 @@ fn of_memories() -> Vec<Route> {
 fn of_memory_changes() -> Vec<Route> {
     use Form::One;
     vec![
-        post("/memories", "remember", "Remember", One("MemoryOutcome"), call!(memory_changes::remember)).body("Draft"),
+        post("/memories", "remember", "Remember", One("MemoryOutcome"), call!(memory_changes::remember))
+            .body("Draft"),
         Route::new(
             (Method::PATCH, "/memories/{id}"),
             "edit_memory",
@@ -243,8 +320,14 @@ fn of_memory_changes() -> Vec<Route> {
             One("MemoryChange"),
             call!(memory_changes::act),
         ),
-        post("/memories/{id}/review", "review_memory", "Review", One("MemoryChange"), call!(memory_changes::review))
-            .body("NewReview"),
+        post(
+            "/memories/{id}/review",
+            "review_memory",
+            "Review",
+            One("MemoryChange"),
+            call!(memory_changes::review),
+        )
+        .body("NewReview"),
         post("/memories/roll-back", "roll_back", "Roll back", One("RolledBack"), call!(memory_changes::roll_back))
             .body("NewRollBack"),
     ]

@@ -76,7 +76,8 @@ async fn answer(
     api.access.check(&head.method, &head.headers, route.map_or(Need::Read, |route| route.need))?;
     let Some(route) = route else { return Ok(not_allowed(routes)) };
     let body = read_body(route, &head.headers, body).await?;
-    let header = |name: &str| head.headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+    let header =
+        |name: &str| head.headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
     let call = route.call(path, head.uri.query().unwrap_or_default(), header, body)?;
     match (route.handler)(api, call).await? {
         Answer::Stream(response) => Ok(response),
@@ -95,7 +96,11 @@ async fn read_body(route: &Route, headers: &HeaderMap, body: Body) -> Result<Byt
     let kind = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
     let kind = kind.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
     if !kind.eq_ignore_ascii_case(b"application/json") {
-        return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", "the body must be application/json"));
+        return Err(Problem::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "not_json",
+            "the body must be application/json",
+        ));
     }
     axum::body::to_bytes(body, BODY_BYTES_MAX).await.map_err(|error| {
         if is_body_timeout(&error) {

@@ -100,13 +100,14 @@ pub(super) async fn erase(api: Arc<Api>, call: Call) -> Outcome {
     let id = call.session()?;
     api.engine.head(&id).await?;
     if SessionId::from_name(call.required("confirm")).ok().as_ref() != Some(&id) {
-        return Err(Problem::refused(format!("'confirm' names another session than {id}")).hint("nothing was erased"));
+        return Err(
+            Problem::refused(format!("'confirm' names another session than {id}")).hint("nothing was erased")
+        );
     }
     let events = api.engine.scrub(&id).await?;
     api.engine.flush().await;
-    (api.on_erased)(&id).map_err(|reason| {
-        Problem::new(axum::http::StatusCode::INTERNAL_SERVER_ERROR, "incomplete", reason)
-    })?;
+    (api.on_erased)(&id)
+        .map_err(|reason| Problem::new(axum::http::StatusCode::INTERNAL_SERVER_ERROR, "incomplete", reason))?;
     Ok(Answer::Json(json!({"session": id, "events": events, "erased": true})))
 }
 
@@ -117,7 +118,9 @@ pub(super) async fn events(api: Arc<Api>, call: Call) -> Outcome {
     let stored = api.engine.store().events(&id, neap_core::base::ids::Seq(after + 1), limit + 1).await?;
     let is_full = stored.len() > limit;
     let mut events: Vec<RecordedEvent> = stored.into_iter().filter_map(StoredEvent::whole).collect();
-    events.retain(|recorded| !matches!(recorded.event, neap_core::session::event::Event::Session(SessionEvent::Scrubbed { .. })));
+    events.retain(|recorded| {
+        !matches!(recorded.event, neap_core::session::event::Event::Session(SessionEvent::Scrubbed { .. }))
+    });
     let limit = if is_full { limit.min(events.len().saturating_sub(1)).max(1) } else { limit };
     Ok(Answer::Json(page(events, limit, |recorded| recorded.seq.to_string())?))
 }
@@ -258,7 +261,9 @@ pub(super) async fn act_on_effort(api: Arc<Api>, call: Call) -> Outcome {
         "conclude" => "close_effort",
         "reopen" => "reopen_effort",
         "switch" => "switch_effort",
-        other => return Err(Problem::not_found("no_route", format!("an effort has no action '{}'", quoted(other)))),
+        other => {
+            return Err(Problem::not_found("no_route", format!("an effort has no action '{}'", quoted(other))));
+        }
     };
     run_tool(&api, &session, tool, json!({"id": effort})).await
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use neap_engine::RecordingStatus;
 use neap_engine::forms::StoreReport;
@@ -19,8 +19,9 @@ pub(super) async fn health(api: Arc<Api>, _call: Call) -> Outcome {
         Ok(_) => Ok(Answer::Json(json!({"status": "ok", "version": version}))),
         Err(error) => {
             tracing::warn!(target: "neap::api", %error, "the store does not answer");
-            let body = axum::Json(json!({"status": "failing", "version": version}));
-            Ok(Answer::Stream((StatusCode::SERVICE_UNAVAILABLE, body).into_response()))
+            let kind = [(header::CONTENT_TYPE, "application/json")];
+            let body = json!({"status": "failing", "version": version}).to_string();
+            Ok(Answer::Stream((StatusCode::SERVICE_UNAVAILABLE, kind, body).into_response()))
         }
     }
 }

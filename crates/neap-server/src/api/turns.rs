@@ -123,4 +123,3 @@ pub(super) async fn append(api: Arc<Api>, call: Call) -> Outcome {
     let appended = api.engine.record_once(&id, author.unwrap_or(Author::Model), &messages, key).await?;
     Ok(Answer::Json(to_value(&appended)?))
 }
-

@@ -66,7 +66,8 @@ async fn serve(State(api): State<Arc<Api>>, request: Request) -> Response {
     let tag = format!("\"{}\"", Digest::of("neap asset", &[content]));
     let known = headers.get(header::IF_NONE_MATCH).and_then(|known| known.to_str().ok());
     let is_known = known.is_some_and(|known| known.split(',').any(|one| one.trim() == tag));
-    let mut response = if is_known { StatusCode::NOT_MODIFIED.into_response() } else { (*content).into_response() };
+    let mut response =
+        if is_known { StatusCode::NOT_MODIFIED.into_response() } else { (*content).into_response() };
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));

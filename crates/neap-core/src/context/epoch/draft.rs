@@ -163,7 +163,12 @@ impl Assembler<'_> {
     }
 
     /// Extends the prompt so far; `None` if the result does not fit.
-    pub(super) fn extend_prompt(&self, epoch: &Epoch, selection: &Selection<'_>, turn: ThisTurn<'_>) -> Option<PromptDraft> {
+    pub(super) fn extend_prompt(
+        &self,
+        epoch: &Epoch,
+        selection: &Selection<'_>,
+        turn: ThisTurn<'_>,
+    ) -> Option<PromptDraft> {
         let shown = RenderedTurn::of(self.counter, turn);
         let turn = shown.this_turn();
         let mut next = epoch.clone();

@@ -1,7 +1,7 @@
 //! Repeats what was sent long ago: the same drafts on the states of that time, with the decisions that were recorded.
 
-use super::draft::PromptDraft;
 use super::SentPrompt;
+use super::draft::PromptDraft;
 use crate::base::ids::Stamp;
 use crate::base::message::CountedMessage;
 use crate::base::tokens::{TokenCounter, Tokens};

@@ -9,7 +9,7 @@ use neap_store::{StoreError, StoredEvent};
 use serde_json::to_value;
 
 use super::translate::translate;
-use super::{Feed, KEPT_MAX, LiveEvent};
+use super::{KEPT_MAX, LiveEvent};
 use crate::api::Api;
 
 const INTERVAL: Duration = Duration::from_millis(250);
@@ -59,7 +59,9 @@ async fn look(api: &Arc<Api>) -> Result<(), StoreError> {
         }
         // What came before the first watcher is in the log of requests.
         let requests = requests.into_iter().filter(|_| !is_first);
-        events.extend(requests.map(|logged| LiveEvent { name: "request", data: to_value(logged).unwrap_or_default() }));
+        events.extend(
+            requests.map(|logged| LiveEvent { name: "request", data: to_value(logged).unwrap_or_default() }),
+        );
     }
     let store = api.engine.store();
     let commits = store.commit_count().await?;

@@ -9,8 +9,7 @@ use super::LiveEvent;
 
 pub(super) fn translate(session: Option<&SessionId>, recorded: &RecordedEvent) -> Option<LiveEvent> {
     let RecordedEvent { seq, at, event } = recorded;
-    let mut data =
-        json!({"session": session, "turn": event.turn(), "seq": seq, "at": at, "kind": event.kind()});
+    let mut data = json!({"session": session, "turn": event.turn(), "seq": seq, "at": at, "kind": event.kind()});
     let (name, ids) = match event {
         Event::Turn(_) => ("turn", None),
         Event::Client(ClientEvent::RequestPassed { .. }) => ("turn", None),
