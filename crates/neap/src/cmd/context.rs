@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use neap_core::base::tokens::Tokens;
 use neap_core::memory::knowledge::{Knowledge, QuestionContext, ScoredMemory, SelectionOutcome};
-use serde_json::{Value, json};
+use neap_engine::forms::QuestionForm;
 
 use crate::app;
 use crate::cli::ContextArgs;
@@ -18,7 +18,7 @@ pub(crate) async fn run(data: &DataDir, args: &ContextArgs, json: bool) -> Resul
     let agent = app::existing_agent(data).await?;
     let context = agent.context(&args.question, args.frame.as_deref(), args.budget.map(Tokens)).await?;
     let build_ms = began.elapsed().as_secs_f64() * 1_000.0;
-    out::print_answer(json, &to_json(&context, build_ms), || {
+    out::print_answer(json, &QuestionForm::new(&context, build_ms), || {
         if args.explain {
             render_explained(&context, build_ms)
         } else if context.knowledge.sections.is_empty() {
@@ -26,26 +26,6 @@ pub(crate) async fn run(data: &DataDir, args: &ContextArgs, json: bool) -> Resul
         } else {
             out::escape_control(&context.knowledge.text()).into_owned()
         }
-    })
-}
-
-fn to_json(context: &QuestionContext, build_ms: f64) -> Value {
-    let page = &context.knowledge;
-    let sections: Vec<Value> =
-        page.sections.iter().map(|(layer, text)| json!({"layer": layer, "text": text})).collect();
-    let candidate = |memory: &ScoredMemory| {
-        let t = &memory.breakdown;
-        json!({
-            "id": memory.id, "score": t.score, "similarity": t.similarity, "priority": t.priority, "recency": t.recency,
-            "outcome": t.outcome, "usage": t.usage, "confidence": t.confidence,
-            "loaded": matches!(memory.outcome, SelectionOutcome::Loaded(_)), "why": memory.outcome.explain(),
-        })
-    };
-    json!({
-        "frame": page.frame, "frame_confidence": page.frame_confidence, "frame_because": context.frame_reason,
-        "text": page.text(), "sections": sections, "tokens": page.tokens, "tokens_total": page.tokens.total(),
-        "budget": page.budget, "items": page.items, "candidates": page.candidates.iter().map(candidate).collect::<Vec<_>>(),
-        "build_ms": (build_ms * 1_000.0).round() / 1_000.0,
     })
 }
 
