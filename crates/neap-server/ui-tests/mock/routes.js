@@ -97,14 +97,14 @@ function session(world, method, [name = "", what, id, action], query, body) {
       return ok({ turns });
     case "series":
       if (query.get("points")) {
-        const points = Math.min(turns, Number(query.get("points")));
+        const points = Math.min(turns, 200, Number(query.get("points")));
         return ok({ items: Array.from({ length: points }, (_, index) => seriesRow(turns - Math.floor((index * turns) / points))), next: null });
       }
-      return turnPage(turns, query, seriesRow, 1000);
+      return turnPage(turns, query, seriesRow, 200);
     case "changes": {
       const list = [];
       const before = Number(query.get("cursor") ?? query.get("before") ?? turns + 1);
-      const limit = Number(query.get("limit") ?? 50);
+      const limit = Math.min(200, Number(query.get("limit") ?? 50));
       let of = Math.min(turns, before - 1);
       for (; of >= 1 && list.length < limit; of -= 1) list.push(...changesOf(of).reverse());
       return ok({ items: list, next: of >= 1 ? String(of + 1) : null });
