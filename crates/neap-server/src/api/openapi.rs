@@ -46,6 +46,7 @@ pub(crate) fn document() -> Value {
         "paths": paths,
         "components": {
             "schemas": schemas(),
+            "responses": refusals(),
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer"},
                 "cookie": {"type": "apiKey", "in": "cookie", "name": "neap_session_6327"},
@@ -65,10 +66,11 @@ fn operation(route: &Route) -> Value {
     if route.method == axum::http::Method::GET && !route.is_live && !matches!(route.form, Form::Stream(_)) {
         answers.insert("304".to_owned(), json!({"description": "As If-None-Match says"}));
     }
-    let problem = json!({"application/problem+json": {"schema": reference("Problem")}});
-    for (status, about) in REFUSALS {
-        let content = if route.id == "health" && status == "503" { content(route.form) } else { problem.clone() };
-        answers.insert(status.to_owned(), json!({"description": about, "content": content}));
+    for (status, _) in REFUSALS {
+        answers.insert(status.to_owned(), json!({"$ref": format!("#/components/responses/{status}")}));
+    }
+    if route.id == "health" {
+        answers.insert("503".to_owned(), json!({"description": "It does not", "content": content(route.form)}));
     }
     let mut operation = json!({
         "operationId": route.id,
@@ -84,6 +86,12 @@ fn operation(route: &Route) -> Value {
         operation["security"] = json!([]);
     }
     operation
+}
+
+fn refusals() -> Map<String, Value> {
+    let content = json!({"application/problem+json": {"schema": reference("Problem")}});
+    let answer = |about: &str| json!({"description": about, "content": content});
+    REFUSALS.iter().map(|(status, about)| ((*status).to_owned(), answer(about))).collect()
 }
 
 fn content(form: Form) -> Value {
@@ -138,9 +146,8 @@ mod tests {
     fn references(value: &Value, found: &mut BTreeSet<String>) {
         match value {
             Value::Object(fields) => {
-                if let Some(name) = fields.get("$ref").and_then(Value::as_str) {
-                    found.insert(name.trim_start_matches("#/components/schemas/").to_owned());
-                }
+                let name = fields.get("$ref").and_then(Value::as_str);
+                found.extend(name.and_then(|name| name.strip_prefix("#/components/schemas/")).map(str::to_owned));
                 fields.values().for_each(|field| references(field, found));
             }
             Value::Array(items) => items.iter().for_each(|item| references(item, found)),
