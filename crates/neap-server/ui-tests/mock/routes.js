@@ -2,7 +2,7 @@
 
 import { LONG_LINE, poisonBlocks, ALL, NAME } from "./hostile.js";
 import { blocks, diff, prompt, turnDetail } from "./prompt.js";
-import { at, changesOf, cost, efforts, seriesRow, turnRow, words } from "./session.js";
+import { at, changesOf, cost, effortRows, seriesRow, turnRow, words } from "./session.js";
 import { receipts } from "./receipts.js";
 
 /** @typedef {{ status: number, body?: any, lines?: string }} Answer */
@@ -149,7 +149,8 @@ function turnRoute(world, turn, action, query) {
 
 /** @param {import("./world.js").World} world @param {string} name @param {number} turns @param {string | undefined} id @param {string | undefined} action @param {URLSearchParams} query */
 function effortRoute(world, name, turns, id, action, query) {
-  const all = efforts(turns).map((effort) => {
+  const rows = effortRows(turns);
+  const all = rows.map(({ effort }) => {
     const place = world.places.get(effort.id);
     return place ? { ...effort, place, expanded: place === "expanded", status: place === "active" ? "open" : "concluded" } : effort;
   });
@@ -160,7 +161,8 @@ function effortRoute(world, name, turns, id, action, query) {
   if (action === undefined) return ok(effort);
   if (action === "log") {
     const list = [];
-    for (let of = Math.min(turns, (effort.opened ?? 1) + 9); of >= (effort.opened ?? 1); of -= 1) {
+    const { opened } = /** @type {{ turns: { opened: number } }} */ (rows.find((row) => row.effort.id === id)).turns;
+    for (let of = Math.min(turns, opened + 9); of >= opened; of -= 1) {
       const said = words(of);
       list.push({ turn: of, at: at(of), messages: [{ role: "user", content: world.isHostile ? ALL : said.ask, tokens: 20 }, { role: "assistant", content: said.reply, tokens: 30 }] });
     }

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, mock, test } from "node:test";
 import { ApiError, change, get, pathOf } from "../../src/ui/assets/js/api.js";
+import { EffortHistory } from "../../src/ui/assets/js/effort_history.js";
 import { KeysetList, TurnWindow } from "../../src/ui/assets/js/keyset.js";
 import { fetchSeries } from "../../src/ui/assets/js/changes_source.js";
 import { gather } from "../../src/ui/assets/js/live.js";
@@ -50,6 +51,17 @@ test("turns are fetched around any place", async () => {
 test("a range of turns comes whole and in order", async () => {
   const rows = await fetchSeries("auth-service", 13, 187, signal);
   assert.deepEqual(rows.map((row) => row.turn), Array.from({ length: 175 }, (_, index) => index + 13));
+});
+
+test("the history of efforts is read only as far back as it must be", async () => {
+  const history = new EffortHistory("/sessions/auth-service/changes", signal);
+  assert.ok(await history.reach(["slow-search-4"]));
+  const pages = asked.length;
+  assert.equal(await history.reach(["slow-search-4"]), false);
+  assert.equal(asked.length, pages);
+  await history.reach(["refresh-token"]);
+  const kinds = history.of("refresh-token").map((change) => change.kind);
+  assert.deepEqual(kinds, ["effort_opened", "effort_concluded", "effort_expanded", "effort_collapsed", "summaries_evicted"]);
 });
 
 test("a refusal carries its reason and its hint", async () => {

@@ -14,9 +14,10 @@ import { asText, asValue } from "../../src/ui/assets/js/memory_edit.js";
 import { marks, memoryLine } from "../../src/ui/assets/js/memory_text.js";
 import { niceTop, xTicks } from "../../src/ui/assets/js/plot.js";
 import { fateOf } from "../../src/ui/assets/js/recall_rows.js";
+import { scaledBlocks } from "../../src/ui/assets/js/prompt_source.js";
 import { totalOf } from "../../src/ui/assets/js/receipt_detail.js";
 import { blocks } from "../mock/prompt.js";
-import { changesOf, efforts, seriesRow } from "../mock/session.js";
+import { changesOf, effortRows, efforts, seriesRow } from "../mock/session.js";
 import { Memories } from "../mock/memories.js";
 import { forSeeds } from "./random.js";
 
@@ -49,6 +50,19 @@ test("blocks are named by what they are", () => {
   assert.equal(blockTitle({ layer: "summaries", role: "user", turn: 9, effort: "auth" }), "Summary of auth");
   assert.equal(blockTitle({ layer: "tail", role: "tool", turn: 9, effort: null }), "Turn 9, tool");
   assert.equal(blockTitle({ layer: "protocol", role: "system", turn: null, effort: null }), "Rules");
+});
+
+test("blocks are scaled to what their layer had when it was sent", () => {
+  forSeeds(50, (random) => {
+    const turn = 1 + random.int(300);
+    const all = blocks(turn);
+    const layers = Object.fromEntries([...new Set(all.map((block) => block.layer))].map((layer) => [layer, random.int(5_000)]));
+    const scaled = scaledBlocks(/** @type {Api.Prompt} */ (/** @type {unknown} */ ({ blocks: all })), layers);
+    for (const [layer, tokens] of Object.entries(layers)) {
+      const sum = scaled.filter((block) => block.layer === layer).reduce((total, block) => total + block.tokens, 0);
+      assert.ok(Math.abs(sum - tokens) < 1e-6, layer);
+    }
+  });
 });
 
 test("a prompt's page has every block once, under its role", () => {
@@ -91,22 +105,22 @@ test("a lane has each change in its turn", () => {
 test("an effort's phases follow each other without a gap", () => {
   const turns = 200;
   const changes = Array.from({ length: turns }, (_, index) => changesOf(index + 1)).flat();
-  for (const effort of efforts(turns)) {
+  for (const { effort, turns: { opened } } of effortRows(turns)) {
     const own = changes.filter((change) => change.ids?.includes(effort.id));
     const parts = stretches(effort, own, turns);
     assert.equal(parts[0]?.phase, "open");
-    assert.equal(parts[0]?.from, effort.opened);
+    assert.equal(parts[0]?.from, opened);
     assert.equal(parts.at(-1)?.to, turns);
     parts.slice(1).forEach((part, index) => assert.equal(part.from, parts[index]?.to));
     const last = { active: "open", shown: "summary", expanded: "expanded", evicted: "evicted" }[effort.place];
     assert.equal(parts.at(-1)?.phase, last, effort.id);
-    const { from, to } = rangeOf([effort], turns);
-    assert.ok(from <= Number(effort.opened) && to <= turns && from < to);
+    const { from, to } = rangeOf([parts], turns);
+    assert.ok(from <= opened && to <= turns && from < to);
   }
 });
 
-test("without its changes, an effort's phases come from its turns", () => {
-  const effort = /** @type {Api.Effort} */ ({ ...efforts(200)[3], opened: 5, concluded: 9 });
+test("without its changes, an effort's phases are guessed from its last turn", () => {
+  const effort = /** @type {Api.Effort} */ ({ ...efforts(200)[3], exchanges: 4, last_referenced_turn: 9 });
   assert.deepEqual(stretches(effort, [], 20), [{ phase: "open", from: 5, to: 9 }, { phase: "summary", from: 9, to: 20 }]);
 });
 

@@ -66,11 +66,11 @@ export function groupTokens(layers) {
 
 /**
  * What a block is, in a few words.
- * @param {{ layer: string, role: string, turn: number | null, effort: string | null }} block
+ * @param {{ layer: string, role: string, turn?: number | null, effort?: string | null }} block
  */
 export function blockTitle(block) {
   const { name } = layerInfo(block.layer);
   if (block.layer === "summaries" && block.effort) return `Summary of ${block.effort}`;
-  if (block.turn !== null) return `Turn ${block.turn}, ${block.role}`;
+  if (block.turn) return `Turn ${block.turn}, ${block.role}`;
   return block.effort ? `${name} of ${block.effort}` : name;
 }

@@ -9,7 +9,7 @@ import { gather, onLive } from "../live.js";
 import { contextFigures, leftOut } from "../context_parts.js";
 import { blockDetail, blockList } from "../block_list.js";
 import { masterDetail } from "../master_detail.js";
-import { fetchPrompt, fetchTurn, layersOf } from "../prompt_source.js";
+import { fetchPrompt, fetchTurn, layersOf, scaledBlocks, sumOf } from "../prompt_source.js";
 import { replaceQuery } from "../router.js";
 import { screenHead } from "../screen_head.js";
 
@@ -78,11 +78,11 @@ export async function show(host, { session, query, signal }) {
     follow.setAttribute("aria-pressed", String(pinned === null));
     back.disabled = shown <= 1;
     on.disabled = pinned === null;
-    const layers = layersOf(prompt);
-    const used = prompt.tokens_total ?? Object.values(layers).reduce((sum, tokens) => sum + tokens, 0);
+    const layers = turn.ledger?.tokens ?? layersOf(prompt);
+    const used = turn.ledger ? sumOf(layers) : (prompt.tokens_total ?? sumOf(layers));
     fill(figures, contextFigures(prompt, turn, used));
     bar.update({
-      budget: prompt.budget ?? used, used, cached: prompt.cached_tokens ?? 0, layers, blocks: prompt.blocks,
+      budget: prompt.budget ?? used, used, cached: prompt.cached_tokens ?? 0, layers, blocks: scaledBlocks(prompt, layers),
       epoch: turn.ledger?.epoch_since ?? null,
     });
     list.update(prompt.blocks);

@@ -63,7 +63,7 @@ export async function show(host, { session, signal }) {
     fill(figures,
       figure("Spent", dollars(last.spent), range, true),
       last.untouched !== null && figure("Sending everything", dollars(last.untouched)),
-      last.untouched !== null && figure("Saved", percent(last.untouched - last.spent, last.untouched), dollars(last.untouched - last.spent)),
+      last.untouched !== null && (last.untouched > last.spent ? figure("Saved", percent(last.untouched - last.spent, last.untouched), dollars(last.untouched - last.spent)) : figure("Saved", "none yet")),
       last.rewriting !== null && figure("Rewriting each prompt", dollars(last.rewriting)),
       figure("From the cache", percent(cached, sent)),
       figure("Tokens sent", count(sent)));
