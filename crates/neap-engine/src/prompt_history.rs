@@ -144,30 +144,39 @@ struct RepeatedTurn {
     message: CountedMessage,
     rounds: Vec<ToolRound>,
     rewritten: Option<EpochCause>,
+    /// Whether a call is to come.
+    is_due: bool,
+}
+
+/// What is decided for a call before it is made.
+fn precedes_call(event: &Event) -> bool {
+    matches!(event, Event::Window(_) | Event::Memory(_))
 }
 
 impl Repetition<'_> {
-    /// Takes the next event. A call was made before what it led to.
+    /// Takes the next event. A call comes after the message, or the results, that it answers and what was decided for it,
+    /// and before anything that it led to.
     async fn add(&mut self, recorded: RecordedEvent) -> Result<(), EngineError> {
-        let at = recorded.at;
-        match &recorded.event {
+        let (event, at) = (&recorded.event, recorded.at);
+        let is_current = self.turn.as_ref().is_some_and(|current| event.turn() == Some(current.turn));
+        if is_current && !precedes_call(event) && self.turn.as_ref().is_some_and(|current| current.is_due) {
+            self.call(at).await?;
+        }
+        match event {
             Event::Turn(TurnEvent::Started { turn, message, .. }) => {
                 let (turn, message) = (*turn, message.clone());
-                self.turn = Some(RepeatedTurn { turn, message, rounds: Vec::new(), rewritten: None });
+                self.turn = Some(RepeatedTurn { turn, message, rounds: Vec::new(), rewritten: None, is_due: true });
             }
-            Event::Window(WindowEvent::EpochBegan { turn, cause }) => {
-                if let Some(current) = self.turn.as_mut().filter(|current| current.turn == *turn) {
-                    current.rewritten = Some(*cause);
-                }
+            Event::Window(WindowEvent::EpochBegan { cause, .. }) if is_current => {
+                self.turn.iter_mut().for_each(|current| current.rewritten = Some(*cause));
             }
-            Event::Turn(TurnEvent::ToolsCalled { turn, round, .. }) if self.is_current(*turn) => {
-                self.call(at).await?;
-                if let Some(current) = &mut self.turn {
+            Event::Turn(TurnEvent::ToolsCalled { round, .. }) if is_current => {
+                for current in &mut self.turn {
                     current.rounds.push(round.clone());
+                    current.is_due = true;
                 }
             }
-            Event::Turn(TurnEvent::Completed { turn, reply, .. }) if self.is_current(*turn) => {
-                self.call(at).await?;
+            Event::Turn(TurnEvent::Completed { reply, .. }) if is_current => {
                 self.sent.repeat_end(self.counter.as_ref(), reply.clone());
                 self.turn = None;
             }
@@ -182,12 +191,9 @@ impl Repetition<'_> {
         Ok(())
     }
 
-    fn is_current(&self, turn: TurnNo) -> bool {
-        self.turn.as_ref().is_some_and(|current| current.turn == turn)
-    }
-
     async fn call(&mut self, at: Stamp) -> Result<(), EngineError> {
         let Some(current) = &mut self.turn else { return Ok(()) };
+        current.is_due = false;
         let mut logs = LogCache::default();
         // What was said until then.
         let turns = (TurnNo(0), TurnNo(current.turn.0.saturating_sub(1)));

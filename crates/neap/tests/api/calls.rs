@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 /// Method, path as in the document, path as it is called, body.
 pub(super) type Call = (&'static str, &'static str, String, Option<Value>);
 
-/// An effort's id, a memory's id of the server's data.
-pub(super) fn all(effort: &str) -> Vec<Call> {
+/// `effort` is one of the session `default`, `proxied` a session that went through the proxy.
+pub(super) fn all(effort: &str, proxied: &str) -> Vec<Call> {
     let session = |rest: &str| format!("/sessions/default{rest}");
     let reads: Vec<(&'static str, String)> = vec![
         ("/health", "/health".to_owned()),
@@ -16,11 +16,11 @@ pub(super) fn all(effort: &str) -> Vec<Call> {
         ("/requests", "/requests?after=0".to_owned()),
         ("/sessions", "/sessions?limit=1&q=def&erased=true".to_owned()),
         ("/sessions/{session}", session("")),
-        ("/sessions/{session}", "/sessions/proxied".to_owned()),
+        ("/sessions/{session}", format!("/sessions/{proxied}")),
         ("/sessions/{session}/erasure", session("/erasure")),
         ("/sessions/{session}/events", session("/events?limit=5")),
         ("/sessions/{session}/report", session("/report")),
-        ("/sessions/{session}/report", "/sessions/proxied/report".to_owned()),
+        ("/sessions/{session}/report", format!("/sessions/{proxied}/report")),
         ("/sessions/{session}/receipts", session("/receipts")),
         ("/sessions/{session}/originals/{handle}", session("/originals/t1?offset=2&limit=9")),
         ("/sessions/{session}/efforts", session("/efforts")),
@@ -28,12 +28,12 @@ pub(super) fn all(effort: &str) -> Vec<Call> {
         ("/sessions/{session}/efforts/{effort}/log", session(&format!("/efforts/{effort}/log"))),
         ("/sessions/{session}/efforts/{effort}/log", session("/efforts/ambient/log")),
         ("/sessions/{session}/turns", session("/turns?before=3")),
-        ("/sessions/{session}/turns", "/sessions/proxied/turns".to_owned()),
+        ("/sessions/{session}/turns", format!("/sessions/{proxied}/turns")),
         ("/sessions/{session}/series", session("/series")),
         ("/sessions/{session}/turns/{turn}", session("/turns/latest")),
-        ("/sessions/{session}/turns/{turn}", "/sessions/proxied/turns/1".to_owned()),
+        ("/sessions/{session}/turns/{turn}", format!("/sessions/{proxied}/turns/1")),
         ("/sessions/{session}/turns/{turn}/prompt", session("/turns/2/prompt")),
-        ("/sessions/{session}/turns/{turn}/prompt", "/sessions/proxied/turns/latest/prompt".to_owned()),
+        ("/sessions/{session}/turns/{turn}/prompt", format!("/sessions/{proxied}/turns/latest/prompt")),
         ("/sessions/{session}/turns/{turn}/diff", session("/turns/3/diff?with=1")),
         ("/memories", "/memories?kind=fact&author=person&trust=high&q=staging".to_owned()),
         ("/memories/asked", "/memories/asked".to_owned()),

@@ -20,6 +20,8 @@ use crate::wire::{Answer, Proxy};
 pub(crate) struct Api {
     pub(crate) server: Proxy,
     pub(crate) token: String,
+    /// The session of a proxied conversation, if there was one.
+    pub(crate) proxied: String,
     // The provider behind the proxy.
     _mock: Mock,
 }
@@ -39,12 +41,13 @@ impl Api {
         neap.ok(&["remember", "Staging runs PostgreSQL 16", "--subject", "staging database"]);
         neap.ok(&["memory", "decide", "Use Redis for sessions", "--confidence", "0.7"]);
         neap.ok(&["memory", "censor", "add", "delete production", "--reason", "ask first"]);
-        let api = Self::over(neap);
+        let mut api = Self::over(neap);
         let body = json!({"model": "gpt-4o", "messages": [{"role": "user", "content": "what is in the proxy?"}]});
         let headers = [("content-type", "application/json"), ("x-neap-session", "proxied")];
         let answer =
             api.server.ask("POST", "/v1/chat/completions", &headers, body.to_string().as_bytes());
         assert_eq!(answer.status, 200, "{}", answer.text());
+        api.proxied = answer.header("x-neap-session").expect("a session").to_owned();
         api
     }
 
@@ -52,7 +55,7 @@ impl Api {
         let mock = Mock::start(|_, _| Reply::stream(Speaks::Chat.words(&["it ", "is there"])));
         let server = Proxy::over(neap, &["--upstream", &mock.url("/v1")], &[]);
         let token = std::fs::read_to_string(server.neap.data().join("keys/api.token")).expect("a token");
-        Self { server, token: token.trim().to_owned(), _mock: mock }
+        Self { server, token: token.trim().to_owned(), proxied: String::new(), _mock: mock }
     }
 
     /// Asks below the prefix, with the token.

@@ -75,7 +75,7 @@ fn two_prompts_of_an_epoch_differ_at_their_end() {
 #[test]
 fn of_a_proxied_turn_it_is_said_what_is_stored() {
     let api = Api::with_data();
-    let prompt = api.get("/sessions/proxied/turns/1/prompt");
+    let prompt = api.get(&format!("/sessions/{}/turns/latest/prompt", api.proxied));
     assert_eq!((&prompt["kind"], &prompt["exact"]), (&json!("forwarded"), &json!(false)));
     assert_eq!(prompt["requests"][0]["class"], "main_turn");
     assert_eq!(prompt["blocks"][0]["text"], "what is in the proxy?");

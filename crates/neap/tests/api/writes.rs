@@ -21,7 +21,7 @@ fn messages_are_recorded_once_for_each_key_also_after_a_restart() {
     assert_eq!(none.status, 400, "{}", none.text());
     let events = api.server.neap.events("log");
     let Api { server, .. } = api;
-    let api = Api { token: read_token(&server), server: server.restarted(&[], &[]), _mock: super::Mock::start(|_, _| panic!()) };
+    let api = Api { token: read_token(&server), proxied: String::new(), server: server.restarted(&[], &[]), _mock: super::Mock::start(|_, _| panic!()) };
     assert_eq!(send(&api, "b"), json!({"recorded": 0, "turn": 3}));
     assert_eq!(api.server.neap.events("log"), events);
 }
@@ -68,8 +68,8 @@ fn an_erased_session_is_gone_from_every_route() {
     let effort = api.get("/sessions/default/efforts")["items"][0]["id"].as_str().expect("an effort").to_owned();
     let erased = api.ask("DELETE", "/sessions/default?confirm=default", None);
     assert_eq!((erased.status, &erased.json()["erased"]), (200, &json!(true)), "{}", erased.text());
-    for (method, path, call, body) in calls::all(&effort) {
-        if !path.starts_with("/sessions/{session}") || call.contains("proxied") {
+    for (method, path, call, body) in calls::all(&effort, &api.proxied) {
+        if !path.starts_with("/sessions/{session}") || call.contains(&api.proxied) {
             continue;
         }
         let call = call.replace("/sessions/made", "/sessions/default").replace("confirm=made", "confirm=default");
