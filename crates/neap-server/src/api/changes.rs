@@ -17,8 +17,8 @@ use super::route::{Answer, Call, Outcome};
 /// Kinds of events that change what a prompt contains, as stored.
 const KINDS: [&str; 12] = [
     "effort_opened", "effort_concluded", "effort_summarized", "effort_expanded", "effort_collapsed",
-    "effort_switched", "effort_reopened", "summaries_evicted", "span_compacted", "epoch_began", "client_compacted",
-    "memories_loaded",
+    "effort_switched", "effort_reopened", "summaries_evicted", "span_compacted", "epoch_began",
+    "client_compacted", "memories_loaded",
 ];
 
 pub(super) async fn list(api: Arc<Api>, call: Call) -> Outcome {

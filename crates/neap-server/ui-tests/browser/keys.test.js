@@ -32,6 +32,14 @@ test("the keyboard reaches every screen, every block and the list of keys", () =
   await page.getByText("Turn 199", { exact: true }).waitFor();
 })));
 
+test("a screen that is left while it loads ends without a trace", () => withMock("large", (mock) => withPage(browser, mock.url, async (page) => {
+  for (let round = 0; round < 3; round += 1) {
+    for (const screen of SCREENS) await page.evaluate((/** @type {string} */ hash) => (location.hash = hash), `#/${screen}`);
+  }
+  await goTo(page, "context");
+  await page.getByText("Turn 100,000", { exact: true }).waitFor();
+})));
+
 test("the theme is the system's until a person chooses, and then stays", () => withMock("story", (mock) => withPage(browser, mock.url, async (page) => {
   const theme = () => page.evaluate(() => document.documentElement.dataset.theme);
   await settled(page, "context");

@@ -49,6 +49,7 @@ test("a layer of several blocks has a head with their sum, and no block is lost"
 test("blocks are named by what they are", () => {
   assert.equal(blockTitle({ layer: "summaries", role: "user", turn: 9, effort: "auth" }), "Summary of auth");
   assert.equal(blockTitle({ layer: "tail", role: "tool", turn: 9, effort: null }), "Turn 9, tool");
+  assert.equal(blockTitle({ layer: "tail", role: "assistant" }), "Tail, assistant");
   assert.equal(blockTitle({ layer: "protocol", role: "system", turn: null, effort: null }), "Rules");
 });
 

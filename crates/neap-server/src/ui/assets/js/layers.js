@@ -69,8 +69,9 @@ export function groupTokens(layers) {
  * @param {{ layer: string, role: string, turn?: number | null, effort?: string | null }} block
  */
 export function blockTitle(block) {
-  const { name } = layerInfo(block.layer);
+  const { name, group } = layerInfo(block.layer);
   if (block.layer === "summaries" && block.effort) return `Summary of ${block.effort}`;
   if (block.turn) return `Turn ${block.turn}, ${block.role}`;
-  return block.effort ? `${name} of ${block.effort}` : name;
+  if (block.effort) return `${name} of ${block.effort}`;
+  return group === "logs" || group === "tail" || group === "message" ? `${name}, ${block.role}` : name;
 }

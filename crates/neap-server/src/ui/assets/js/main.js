@@ -5,7 +5,7 @@ import { fill, h } from "./dom.js";
 import { failureBox, loadingBox, noSessionBox } from "./empty.js";
 import { addShortcuts, listenForKeys, setScreenShortcuts, showShortcuts } from "./keys.js";
 import { connect, onLive } from "./live.js";
-import { setNoticeHost } from "./notice.js";
+import { notify, setNoticeHost } from "./notice.js";
 import { parsePlace, placeHash } from "./router.js";
 import { screenHead } from "./screen_head.js";
 import { SCREENS, screenOf } from "./screens.js";
@@ -80,6 +80,12 @@ addShortcuts([
   { keys: "?", does: "this list", act: showShortcuts },
 ]);
 listenForKeys();
+addEventListener("unhandledrejection", (event) => {
+  // A screen that was left has ended its requests; what else fails in the background is told here.
+  if (event.reason instanceof ApiError) notify(event.reason.message, "bad");
+  else if (event.reason?.name !== "AbortError") return;
+  event.preventDefault();
+});
 addEventListener("hashchange", (event) => {
   if (new URL(event.newURL).hash !== "#main") showPlace();
 });
