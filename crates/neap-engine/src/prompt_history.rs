@@ -168,10 +168,12 @@ impl Repetition<'_> {
                 self.turn = Some(RepeatedTurn { turn, message, rounds: Vec::new(), rewritten: None, is_due: true });
             }
             Event::Window(WindowEvent::EpochBegan { cause, .. }) if is_current => {
-                self.turn.iter_mut().for_each(|current| current.rewritten = Some(*cause));
+                if let Some(current) = &mut self.turn {
+                    current.rewritten = Some(*cause);
+                }
             }
             Event::Turn(TurnEvent::ToolsCalled { round, .. }) if is_current => {
-                for current in &mut self.turn {
+                if let Some(current) = &mut self.turn {
                     current.rounds.push(round.clone());
                     current.is_due = true;
                 }

@@ -71,7 +71,6 @@ pub(super) fn all(effort: &str, proxied: &str) -> Vec<Call> {
     for action in ["undo", "confirm", "core", "wrong"] {
         add("POST", "/memories/{id}/{action}", &format!("/memories/f4/{action}"), None);
     }
-    add("POST", "/memories/{id}/{action}", "/memories/c1/false-positive", None);
     add("POST", "/memories/{id}/{action}", "/memories/c1/retire", None);
     add("POST", "/memories/{id}/review", "/memories/d1/review", Some(json!({"outcome": "success", "notes": "it holds"})));
     add("POST", "/memories/roll-back", "/memories/roll-back", Some(json!({"author": "model"})));
