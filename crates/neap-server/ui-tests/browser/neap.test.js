@@ -50,6 +50,20 @@ test("turns of the past are whole, and two prompts are compared", { skip: SKIP }
   await page.getByText("+ entered").first().waitFor();
 })));
 
+test("changes are the events that change prompts, and points are turns", { skip: SKIP }, () => withNeap(TURNS, (server) => withPage(browser, server.enter, async (page) => {
+  const { events, changes, before, series, points } = await page.evaluate(async () => {
+    const ask = async (/** @type {string} */ path) => (await (await fetch(`/api/v1/sessions/work${path}`)).json()).items;
+    return { events: await ask("/events?limit=200"), changes: await ask("/changes?limit=200"), before: await ask("/changes?before=13"), series: await ask("/series?limit=200"), points: await ask("/series?points=7") };
+  });
+  const kinds = /^(effort_(?!s_)|summaries_|span_|epoch_|memories_loaded)/u;
+  const wanted = events.filter((/** @type {any} */ event) => kinds.test(event.event.type)).map((/** @type {any} */ { seq, event }) => [seq, event.type, event.turn]).reverse();
+  assert.ok(wanted.length >= 5, JSON.stringify(events.slice(0, 3)));
+  assert.deepEqual(changes.map((/** @type {any} */ change) => [change.seq, change.kind, change.turn]), wanted);
+  assert.deepEqual(before, changes.filter((/** @type {any} */ change) => change.turn < 13));
+  assert.deepEqual(points.map((/** @type {any} */ row) => row.turn), [30, 26, 22, 18, 13, 9, 5]);
+  for (const point of points) assert.deepEqual(point, series.find((/** @type {any} */ row) => row.turn === point.turn));
+})));
+
 test("a memory is edited, the edit undone, and a memory forgotten", { skip: SKIP }, () => withNeap(1, (server) => withPage(browser, server.enter, async (page) => {
   await goTo(page, "memories");
   await page.locator(".item", { hasText: "PostgreSQL" }).click();
