@@ -2,7 +2,7 @@
 
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -28,10 +28,7 @@ function script(turns) {
  * @param {(server: { enter: string, origin: string, run: (...args: string[]) => string }) => Promise<void>} check
  */
 export async function withNeap(turns, check) {
-  const folder = await mkdtemp(join(tmpdir(), "neap-page-"));
-  const run = (/** @type {string[]} */ ...args) => execFileSync(PROGRAM, ["--data-dir", folder, ...args], { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
-  let server;
-  try {
+  await withStore(async (folder, run) => {
     if (turns > 0) {
       const file = join(folder, "script.jsonl");
       await writeFile(file, script(turns));
@@ -39,22 +36,59 @@ export async function withNeap(turns, check) {
       run("remember", "Staging runs PostgreSQL 16");
       run("remember", "<script>document.title='owned'</script> is what a page must not run");
     }
-    server = spawn(PROGRAM, ["--data-dir", folder, "ui", "--listen", "127.0.0.1:0", "--no-open"], { stdio: ["ignore", "pipe", "inherit"] });
-    const enter = await firstLine(server);
-    await check({ enter, origin: new URL(enter).origin, run });
+    const server = spawn(PROGRAM, ["--data-dir", folder, "ui", "--listen", "127.0.0.1:0", "--no-open"], { stdio: ["ignore", "pipe", "ignore"] });
+    await untilEnd(server, async () => {
+      const enter = await firstMatch(server.stdout, /^http:\S+/u);
+      await check({ enter, origin: new URL(enter).origin, run });
+    });
+  });
+}
+
+/**
+ * The proxy in front of a provider at `upstream`, and its page by the token of the local user.
+ * @param {string} upstream
+ * @param {(server: { origin: string, token: string }) => Promise<void>} check
+ */
+export async function withProxy(upstream, check) {
+  await withStore(async (folder) => {
+    const server = spawn(PROGRAM, ["--data-dir", folder, "serve", "--listen", "127.0.0.1:0", "--upstream", upstream], { stdio: ["ignore", "ignore", "pipe"] });
+    await untilEnd(server, async () => {
+      const origin = await firstMatch(server.stderr, /http:\/\/127\S+/u);
+      await check({ origin, token: (await readFile(join(folder, "keys", "api.token"), "utf8")).trim() });
+    });
+  });
+}
+
+/** @param {(folder: string, run: (...args: string[]) => string) => Promise<void>} check */
+async function withStore(check) {
+  const folder = await mkdtemp(join(tmpdir(), "neap-page-"));
+  const run = (/** @type {string[]} */ ...args) => execFileSync(PROGRAM, ["--data-dir", folder, ...args], { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+  try {
+    await check(folder, run);
   } finally {
-    if (server && server.exitCode === null) {
-      const ended = new Promise((resolve) => server.once("exit", resolve));
-      server.kill();
-      await ended;
-    }
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-/** @param {import("node:child_process").ChildProcess} child @returns {Promise<string>} */
-async function firstLine(child) {
-  if (!child.stdout) throw new Error("the program has no output");
-  for await (const line of createInterface({ input: child.stdout })) return line;
-  throw new Error("the program ended before it printed its link");
+/** @param {import("node:child_process").ChildProcess} child @param {() => Promise<void>} check */
+async function untilEnd(child, check) {
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  try {
+    await check();
+  } finally {
+    if (child.exitCode === null) child.kill();
+    await ended;
+  }
+}
+
+/** @param {import("node:stream").Readable} stream @param {RegExp} wanted @returns {Promise<string>} */
+async function firstMatch(stream, wanted) {
+  const lines = createInterface({ input: stream });
+  return new Promise((resolve, reject) => {
+    lines.on("line", (line) => {
+      const found = wanted.exec(line);
+      if (found) resolve(found[0]);
+    });
+    lines.once("close", () => reject(new Error(`the program ended before it printed ${wanted}`)));
+  });
 }
