@@ -8,8 +8,10 @@ use neap_core::base::tokens::{TokenCounter, Tokens};
 use neap_core::context::memory_budget;
 use neap_core::context::tools::ToolSet;
 use neap_core::memory::knowledge::{AgentProfile, QuestionContext, context};
-use neap_core::memory::learn::{MemoryCommand, MemoryQuery, MemoryQueryResult, MemoryResponse, MemoryVersion};
-use neap_core::memory::{AgentHead, Memory, MemoryId, MemoryKind};
+use neap_core::memory::learn::{
+    Amendment, MemoryCommand, MemoryQuery, MemoryQueryResult, MemoryResponse, MemoryVersion,
+};
+use neap_core::memory::{AgentHead, Author, Memory, MemoryId, MemoryKind, Provenance};
 use neap_core::session::report::AgentReport;
 
 use crate::agent_stream::{lookup, run_command, token_counter};
@@ -105,6 +107,23 @@ impl Agent {
             context::ContextQuery::new(&self.profile, question, frame, now).map_err(EngineError::NoFrame)?;
         let recalled = self.parts.search_memories(&self.stream.id, query.request(), question).await?;
         Ok(query.build_context(head, &recalled, budget, self.counter.as_ref(), now))
+    }
+
+    /// Takes a memory out of use that a model, a tool or a file wrote, for a person; `None` if it is permanent (a decision, an
+    /// episode) or out of use already. Undoing a fact's first version restores what it superseded.
+    pub async fn revoke(&mut self, memory: &Memory) -> Result<Option<MemoryResponse>, EngineError> {
+        let id = memory.id;
+        if !memory.status.is_searchable() {
+            return Ok(None);
+        }
+        let how = match memory.kind() {
+            MemoryKind::Fact if self.history(id).await?.len() == 1 => Amendment::Undo,
+            MemoryKind::Fact => Amendment::Deactivate,
+            MemoryKind::Procedure | MemoryKind::Censor => Amendment::Retire,
+            MemoryKind::Decision | MemoryKind::Episode => return Ok(None),
+        };
+        let by = Provenance::from_author(Author::Person);
+        self.run_command(MemoryCommand::Amend { id, how, by }).await.map(Some)
     }
 
     /// Applies the changes that are due by time; returns how many records changed.

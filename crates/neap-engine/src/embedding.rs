@@ -132,6 +132,11 @@ impl Engine {
         }
     }
 
+    /// The embedder's model and version; `None` without an embedder.
+    pub fn embedding_model(&self) -> Option<&str> {
+        self.parts.embedder.as_ref().map(|embedder| embedder.identity())
+    }
+
     /// Why the latest query was searched by words alone despite an embedder; `None` if it was embedded.
     pub fn embed_fault(&self) -> Option<String> {
         self.parts.query_embed.fault().as_ref().map(|fault| fault.message.clone())

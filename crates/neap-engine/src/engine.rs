@@ -15,6 +15,7 @@ use neap_core::memory::knowledge::AgentProfile;
 use neap_core::recall::Filter;
 use neap_core::session::event::{Event, RecordedEvent, SessionEvent};
 use neap_core::session::resume::resume;
+use neap_core::session::state::SessionHead;
 use neap_core::session::summary_account::{SUMMARY_EVENT_KINDS, SummaryAccount, summary_accounts};
 use neap_model::bpe::counter_for;
 use neap_model::caller::Tenancy;
@@ -35,6 +36,7 @@ use crate::foreground::ForegroundLoad;
 use crate::handle_lookup::fetch_exchanges;
 use crate::ingest::{Backlog, SessionCache};
 use crate::parts::{HostTools, NoHostTools, Parts};
+use crate::prompt_history::PastStates;
 use crate::session::Session;
 use crate::stream::{OpenStream, Recorder};
 
@@ -187,6 +189,7 @@ impl Engine {
             session_cache: SessionCache::default(),
             backlog: Backlog::default(),
             keyring: Keyring::generate().map(Arc::new),
+            past_states: PastStates::default(),
         };
         EngineBuilder { parts }
     }
@@ -261,6 +264,13 @@ impl Engine {
         }
     }
 
+    /// A visible session's head: one row, whatever its length. An erased session counts as absent.
+    pub async fn head(&self, id: &SessionId) -> Result<SessionHead, EngineError> {
+        let head = self.parts.store.head(id).await?;
+        let head = head.filter(|head| head.stream.is_some() && self.parts.is_visible(head.tenant));
+        head.ok_or_else(|| EngineError::NoSession(id.clone().into()))
+    }
+
     /// The record of a turn, by default the latest.
     pub async fn explain(&self, id: &SessionId, turn: Option<TurnNo>) -> Result<TurnExplanation, EngineError> {
         let turn = match turn {
@@ -295,6 +305,7 @@ impl Engine {
             return Err(EngineError::NoSession(id.clone().into()));
         }
         let events = self.parts.store.scrub(id, self.parts.clock.now()).await?;
+        self.parts.past_states.forget(id);
         if let Some(views) = &self.parts.views {
             views.remove(id).await?;
         }

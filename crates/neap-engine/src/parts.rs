@@ -21,6 +21,7 @@ use crate::clock::Clock;
 use crate::embedding::QueryEmbedState;
 use crate::foreground::ForegroundLoad;
 use crate::ingest::{Backlog, SessionCache};
+use crate::prompt_history::PastStates;
 use crate::tool_answer::ToolAnswer;
 
 /// The host's own tools.
@@ -74,6 +75,7 @@ pub(crate) struct Parts {
     pub(crate) backlog: Backlog,
     /// The signing keys, or why there are none.
     pub(crate) keyring: Result<Arc<Keyring>, KeyError>,
+    pub(crate) past_states: PastStates,
 }
 
 /// Runs a summariser without a time limit, off the async workers if the text is long: the built-in one computes.

@@ -259,6 +259,11 @@ impl Session {
         &self.counter
     }
 
+    /// The tools that it offers a model.
+    pub fn tools(&self) -> &ToolSet {
+        &self.tools
+    }
+
     /// A handle that stops a reply midway, from anywhere.
     pub fn interrupt(&self) -> Interrupt {
         self.interrupt.clone()

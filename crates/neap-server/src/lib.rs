@@ -1,11 +1,14 @@
-//! The surfaces that programs reach over a connection: the OpenAI- and Anthropic-compatible proxy ([`proxy`]) and the
-//! MCP server ([`mcp`]), over HTTP and standard input.
+//! The surfaces that programs reach over a connection: the OpenAI- and Anthropic-compatible proxy ([`proxy`]), the MCP
+//! server ([`mcp`]), over HTTP and standard input, and the HTTP API ([`api`]) with the page on it (`ui`).
 //!
 //! Nothing here reads the environment or prints: a caller names the upstreams and passes a [`Notify`].
 
+pub mod access;
+pub mod api;
 mod error;
 pub mod mcp;
 pub mod proxy;
+mod ui;
 
 pub use error::ServerError;
 

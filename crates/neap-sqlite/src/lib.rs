@@ -53,7 +53,7 @@ use neap_core::base::message::Scope;
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, RecallResponse};
 use neap_core::recall::{Candidates, Embedding, Query, RankedResults, RankedSearch, TextId};
 use neap_core::session::log::{Log, LogRequest};
-use neap_core::session::state::SessionState;
+use neap_core::session::state::{SessionHead, SessionState};
 use neap_core::text::secrets::Masking;
 
 use connect::{BUSY_TIMEOUT, OpenMode, StoreLocation};
@@ -214,9 +214,22 @@ impl EventStore for SqliteStore {
         self.readers.read(read).await
     }
 
+    async fn head(&self, session: &StreamId) -> Result<Option<SessionHead>, StoreError> {
+        let session = session.clone();
+        self.readers.read(move |db| read::current_head(db, &session)).await
+    }
+
     async fn last_seq(&self, session: &StreamId) -> Result<Seq, StoreError> {
         let session = session.clone();
         self.readers.read(move |db| read::last_seq(db, &session)).await
+    }
+
+    async fn commit_count(&self) -> Result<u64, StoreError> {
+        self.readers.read(|db| Ok(progress::read(db)?.map_or(0, |progress| progress.commits))).await
+    }
+
+    async fn last_seqs(&self) -> Result<Vec<(StreamId, Seq)>, StoreError> {
+        self.readers.read(|db| read::last_seqs(db)).await
     }
 
     async fn events(&self, session: &StreamId, from: Seq, max: usize) -> Result<Vec<StoredEvent>, StoreError> {

@@ -40,6 +40,16 @@ pub(super) fn head(db: &Connection, stream: i64) -> rusqlite::Result<Option<Sess
         .query_row([stream], |row| Ok(checked_json(row, 0)))
 }
 
+/// The head, or what the stream says where that is lost or behind.
+pub(super) fn current_head(db: &Connection, session: &StreamId) -> Result<Option<SessionHead>, DbError> {
+    let Some(stream) = super::events::stream_number(db, session.as_str())? else { return Ok(None) };
+    let at_end = super::events::last_seq(db, stream)?;
+    match head(db, stream)? {
+        Some(head) if head.seq == at_end => Ok(Some(head)),
+        Some(_) | None => Ok(Some(fold_stream(db, stream)?.derived.head)),
+    }
+}
+
 /// A JSON column, if it parses and matches the checksum in the next column (none in older formats).
 pub(super) fn checked_json<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> Option<T> {
     let bytes = row.get_ref(column).ok()?.as_bytes().ok()?;
@@ -83,6 +93,11 @@ pub(super) fn streams(db: &Connection) -> rusqlite::Result<Vec<(i64, StreamId)>>
         streams.extend(StreamId::parse(&name).ok().map(|id| (stream, id)));
     }
     Ok(streams)
+}
+
+pub(super) fn last_seqs(db: &Connection) -> Result<Vec<(StreamId, Seq)>, DbError> {
+    let streams = streams(db)?.into_iter();
+    streams.map(|(stream, id)| Ok((id, super::events::last_seq(db, stream)?))).collect()
 }
 
 pub(super) fn sessions(db: &rusqlite::Transaction<'_>) -> Result<Vec<SessionInfo>, DbError> {

@@ -9,7 +9,7 @@ use neap_core::base::message::Scope;
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, RecallResponse};
 use neap_core::recall::{Candidates, Embedding, Query, RankedResults, RankedSearch, TextId};
 use neap_core::session::log::{Log, LogRequest};
-use neap_core::session::state::SessionState;
+use neap_core::session::state::{SessionHead, SessionState};
 use neap_core::text::secrets::Masking;
 
 use crate::{
@@ -72,7 +72,10 @@ layer! {
         = masking() -> Masking;
         Commit commit(commit: Commit) -> ();
         Load load(stream: &StreamId) -> Option<SessionState>;
+        Head head(stream: &StreamId) -> Option<SessionHead>;
         LastSeq last_seq(stream: &StreamId) -> Seq;
+        CommitCount commit_count() -> u64;
+        LastSeqs last_seqs() -> Vec<(StreamId, Seq)>;
         Events events(stream: &StreamId, from: Seq, max: usize) -> Vec<StoredEvent>;
         EventsOfKinds events_of_kinds(stream: &StreamId, kinds: &[&str], before: Option<Seq>, max: usize) -> Vec<StoredEvent>;
         Log log(stream: &StreamId, request: &LogRequest) -> Log;

@@ -16,7 +16,7 @@ use neap_core::recall::{Candidates, Embedding, Query, RankedResults, RankedSearc
 use neap_core::session::event::RecordedEvent;
 use neap_core::session::log::{Log, LogRequest, ReadFrom};
 use neap_core::session::project::ExchangeRow;
-use neap_core::session::state::SessionState;
+use neap_core::session::state::{SessionHead, SessionState};
 use neap_core::text::secrets::Masking;
 
 use crate::backend::derived::{Derived, Fold, turn_id};
@@ -122,6 +122,19 @@ impl EventStore for MemStore {
 
     async fn load(&self, session: &StreamId) -> Result<Option<SessionState>, StoreError> {
         Ok(self.state().sessions.get(session).map(|stream| stream.derived.state()))
+    }
+
+    async fn head(&self, session: &StreamId) -> Result<Option<SessionHead>, StoreError> {
+        Ok(self.state().sessions.get(session).map(|stream| stream.derived.head.clone()))
+    }
+
+    async fn commit_count(&self) -> Result<u64, StoreError> {
+        // Every change adds an event, so the sum tells as much as a count.
+        Ok(self.state().sessions.values().map(|stream| stream.seq().0).sum())
+    }
+
+    async fn last_seqs(&self) -> Result<Vec<(StreamId, Seq)>, StoreError> {
+        Ok(self.state().sessions.iter().map(|(id, stream)| (id.clone(), stream.seq())).collect())
     }
 
     async fn last_seq(&self, session: &StreamId) -> Result<Seq, StoreError> {

@@ -9,7 +9,7 @@ use neap_core::base::message::Scope;
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, RecallResponse};
 use neap_core::recall::{Candidates, Embedding, Query, RankedResults, RankedSearch, TextId};
 use neap_core::session::log::{Log, LogRequest};
-use neap_core::session::state::SessionState;
+use neap_core::session::state::{SessionHead, SessionState};
 use neap_core::text::secrets::Masking;
 
 use crate::{AgentInfo, Commit, Finding, Footprint, SessionInfo, StoreError, StoredEvent};
@@ -48,8 +48,18 @@ pub trait EventStore: Send + Sync {
     /// A session's state, or `None` if it never existed. An erased session has a state that says so.
     async fn load(&self, stream: &StreamId) -> Result<Option<SessionState>, StoreError>;
 
+    /// The head of a session's state, without its efforts: one row, whatever the session's length. Otherwise as
+    /// [`load`](EventStore::load).
+    async fn head(&self, stream: &StreamId) -> Result<Option<SessionHead>, StoreError>;
+
     /// The stream's last `seq`, 0 if it is empty. Cheap: used to check whether a loaded state is current.
     async fn last_seq(&self, stream: &StreamId) -> Result<Seq, StoreError>;
+
+    /// How many commits the store has had: equal counts mean that nothing changed, whoever writes. One row.
+    async fn commit_count(&self) -> Result<u64, StoreError>;
+
+    /// The last `seq` of every stream, sessions' and agents'. Costs as much as there are streams.
+    async fn last_seqs(&self) -> Result<Vec<(StreamId, Seq)>, StoreError>;
 
     /// Events from `from` on, in order, at most `max`.
     async fn events(&self, stream: &StreamId, from: Seq, max: usize) -> Result<Vec<StoredEvent>, StoreError>;

@@ -119,6 +119,14 @@ pub(crate) fn log_level() -> Option<String> {
     var(NEAP_LOG)
 }
 
+/// The program that opens a link in a browser, if there is a screen.
+pub(crate) fn url_opener() -> Option<&'static str> {
+    if cfg!(target_os = "macos") {
+        return Some("open");
+    }
+    (var("DISPLAY").is_some() || var("WAYLAND_DISPLAY").is_some()).then_some("xdg-open")
+}
+
 /// Whether a variable whose name begins like this has a value.
 pub(crate) fn has_prefix(prefix: &str) -> bool {
     std::env::vars_os().any(|(name, value)| name.to_string_lossy().starts_with(prefix) && !value.is_empty())
@@ -203,6 +211,16 @@ impl DataDir {
     /// The `/mcp` token file created where none is given.
     pub(crate) fn own_token_file(&self) -> PathBuf {
         self.root.join("keys").join("mcp.token")
+    }
+
+    /// The token of the HTTP API.
+    pub(crate) fn api_token_file(&self) -> PathBuf {
+        self.root.join("keys").join("api.token")
+    }
+
+    /// The token of the HTTP API that may only read.
+    pub(crate) fn api_read_token_file(&self) -> PathBuf {
+        self.root.join("keys").join("api-read.token")
     }
 
     pub(crate) fn agent(&self) -> &AgentId {

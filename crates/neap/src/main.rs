@@ -2,6 +2,7 @@
 //! under `cmd/`.
 
 mod agent_profile;
+mod api_token;
 mod app;
 mod background;
 mod cli;
@@ -58,7 +59,7 @@ fn main() -> ExitCode {
     }
     // Only servers need several threads.
     let (serves, is_mcp) = (
-        matches!(cli.command, TopLevel::Shown(Command::Serve(_) | Command::Run(_))),
+        matches!(cli.command, TopLevel::Shown(Command::Serve(_) | Command::Ui(_) | Command::Run(_))),
         matches!(cli.command, TopLevel::Shown(Command::Mcp(_))),
     );
     let mut runtime = match serves || is_mcp {
@@ -95,6 +96,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Demo(args) => cmd::demo::run(&args, json).await,
         Command::Run(args) => cmd::run::run(&data()?, args, json).await,
         Command::Serve(args) => cmd::serve::run(&data()?, args).await,
+        Command::Ui(args) => cmd::ui::run(&data()?, args, json).await,
         Command::Mcp(args) => cmd::mcp::run(&data()?, args).await,
         Command::Install(args) => cmd::install::run(data_dir.as_deref(), &agent, &args, json),
         Command::Import(args) => cmd::import::run(&data()?, &args, json).await,

@@ -10,7 +10,7 @@ use crate::keys;
 use crate::out::Failure;
 
 /// Shorter tokens can be guessed, and may occur in ordinary text by chance.
-const CHARS_MIN: usize = 16;
+pub(crate) const CHARS_MIN: usize = 16;
 const BYTES: usize = 32;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,7 +68,7 @@ fn read_token_file(path: &Path) -> Result<Option<String>, Failure> {
     keys::read_private_file(path, "token", "write a new one into it")
 }
 
-fn load_or_create(path: &Path) -> Result<String, Failure> {
+pub(crate) fn load_or_create(path: &Path) -> Result<String, Failure> {
     if let Some(text) = read_token_file(path)? {
         return Ok(text);
     }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use neap_core::memory::learn::{Amendment, MemoryCommand, MemoryHit, MemoryResponse};
 use neap_core::memory::{Author, DraftOutcome, Memory, MemoryId, Provenance};
 use neap_engine::Agent;
-use serde_json::json;
+use neap_engine::forms::{MemoryChange, MemoryOutcome};
 
 use crate::out::{self, BOLD, DIM, Failure};
 
@@ -37,18 +37,15 @@ pub(crate) async fn print_outcome(
         MemoryResponse::Remembered { id, outcome, note, superseded, similar, .. } => {
             let memory = agent.get(id).await?;
             if json {
-                let value = json!({
-                    "id": id, "status": outcome.as_str(), "note": note, "superseded": superseded,
-                    "similar": similar, "memory": memory,
-                });
-                out::print_json(&value)?;
+                let status = outcome.as_str();
+                out::print_json(&MemoryOutcome { id, status, note, superseded, similar, memory })?;
             } else {
                 out::print_text(render_learnt(outcome, &note, &similar, memory.as_ref()));
             }
         }
         MemoryResponse::Changed { memory, how, note } => {
             if json {
-                out::print_json(&json!({"id": memory.id, "status": how, "note": note, "memory": memory}))?;
+                out::print_json(&MemoryChange { id: memory.id, status: how, note, memory: *memory })?;
             } else {
                 out::print_line(format!("{BOLD}{}{BOLD:#} {how}: {}", memory.id, memory_line(&memory)));
                 out::print_line(format!("{DIM}it is now {}{DIM:#}", memory.status.as_str()));

@@ -1,6 +1,7 @@
 //! The binary as people and programs use it: one program, since linking each file by itself takes longer than its tests.
 
 mod agents;
+mod api;
 mod bad_input;
 mod budget;
 mod callers;

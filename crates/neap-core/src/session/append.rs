@@ -26,17 +26,26 @@ pub fn append_message(state: &SessionState, message: CountedMessage, author: Aut
         Some((turn, exchange)) if exchange.tokens < max => {
             vec![TurnEvent::MessageAdded { turn: *turn, message }]
         }
-        Some(_) | None => {
-            let closed = pending.keys().map(|turn| TurnEvent::Closed { turn: *turn, scope: Scope::Ambient });
-            let turn = state.turn().next();
-            let author = match message.message.role {
-                Role::User => author,
-                Role::Assistant | Role::System => Author::Model,
-                Role::Tool => Author::Tool,
-            };
-            closed.chain([TurnEvent::Started { turn, message, turn_id: None, author: Some(author) }]).collect()
-        }
+        Some(_) | None => begin_exchange(state, message, author, None),
     }
+}
+
+/// A message that begins an exchange, whatever its role. `turn_id` is the caller's: the store accepts it once.
+pub fn begin_exchange(
+    state: &SessionState,
+    message: CountedMessage,
+    author: Author,
+    turn_id: Option<String>,
+) -> Vec<TurnEvent> {
+    let pending = state.head().pending.keys();
+    let closed = pending.map(|turn| TurnEvent::Closed { turn: *turn, scope: Scope::Ambient });
+    let turn = state.turn().next();
+    let author = match message.message.role {
+        Role::User => author,
+        Role::Assistant | Role::System => Author::Model,
+        Role::Tool => Author::Tool,
+    };
+    closed.chain([TurnEvent::Started { turn, message, turn_id, author: Some(author) }]).collect()
 }
 
 #[cfg(test)]

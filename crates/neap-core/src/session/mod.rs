@@ -24,7 +24,7 @@ pub mod summary_account;
 pub mod validate;
 pub mod window;
 
-pub use append::append_message;
+pub use append::{append_message, begin_exchange};
 pub use event_text::indexed_text;
 pub(crate) use mask_event::mask_event;
 pub use mask_exported::mask_exported;

@@ -12,6 +12,7 @@ use crate::embedding::QueryEmbedState;
 use crate::engine::Engine;
 use crate::foreground::ForegroundLoad;
 use crate::parts::{NoHostTools, Parts};
+use crate::prompt_history::PastStates;
 
 impl Engine {
     /// Plans over a store that ends with the request, so that nothing passes between it and others (I11).
@@ -53,6 +54,7 @@ impl Engine {
             session_cache: self.parts.session_cache.sharing_counts(encoding),
             backlog: Backlog::default(),
             keyring: keyring.clone(),
+            past_states: PastStates::default(),
         };
         Engine { parts: Arc::new(parts) }
     }

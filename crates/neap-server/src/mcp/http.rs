@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Router, routing};
-use neap_core::client::Digest;
 use rmcp::ServerHandler;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
@@ -16,35 +15,17 @@ use serde_json::json;
 
 use super::sessions::{McpSessions, SessionLimits};
 use super::stdio_transport::{LINE_BYTES_MAX, ParsedLine, parse_line};
-use crate::proxy::{OriginCheck, is_body_timeout};
+use crate::access::{Access, McpGate, Need, Refused};
+use crate::proxy::is_body_timeout;
 
 const PATH: &str = "/mcp";
 /// Protected-resource metadata (RFC 9728) of [`PATH`].
 const METADATA: &str = "/.well-known/oauth-protected-resource/mcp";
 
 struct HttpService<S> {
-    origin_check: OriginCheck,
-    access: AccessPolicy,
+    access: Arc<Access>,
     service: StreamableHttpService<S, LocalSessionManager>,
     sessions: McpSessions,
-}
-
-enum AccessPolicy {
-    /// Nothing: only this machine can connect.
-    Open,
-    Token(Digest),
-    /// Always rejected: others can connect and no token is set.
-    Closed,
-}
-
-impl AccessPolicy {
-    fn of(token: Option<&str>, is_local: bool) -> Self {
-        match token {
-            Some(token) => AccessPolicy::Token(digest(token)),
-            None if is_local => AccessPolicy::Open,
-            None => AccessPolicy::Closed,
-        }
-    }
 }
 
 pub struct McpHttp {
@@ -54,24 +35,20 @@ pub struct McpHttp {
 }
 
 impl McpHttp {
-    /// A server reachable under `hosts` with the token; without a token, only from this machine. `server` is
-    /// called once per client.
+    /// A server behind a gate. `server` is called once per client.
     pub fn new<S: ServerHandler>(
         server: impl Fn() -> S + Send + Sync + 'static,
-        hosts: Vec<String>,
-        token: Option<&str>,
-        is_local: bool,
+        access: Arc<Access>,
         limits: SessionLimits,
     ) -> Self {
-        // The origin check covers Host and Origin.
+        // The gate checks Host and Origin.
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
             .with_max_request_body_bytes(LINE_BYTES_MAX);
         let cancellation = config.cancellation_token.clone();
         let sessions = McpSessions::new(limits);
         let service = StreamableHttpService::new(move || Ok(server()), sessions.manager.clone(), config);
-        let access = AccessPolicy::of(token, is_local);
-        let http = Arc::new(HttpService { origin_check: OriginCheck::new(hosts), access, service, sessions });
+        let http = Arc::new(HttpService { access, service, sessions });
         let router = Router::new()
             .route(PATH, routing::any(handle::<S>))
             .route(METADATA, routing::get(metadata::<S>))
@@ -81,18 +58,17 @@ impl McpHttp {
 }
 
 async fn handle<S: ServerHandler>(State(http): State<Arc<HttpService<S>>>, request: Request) -> Response {
-    if let Some(reason) = http.origin_check.refusal_reason(request.headers()) {
-        return error_response(StatusCode::FORBIDDEN, &format!("neap refuses this request: {reason}"));
-    }
-    match &http.access {
-        AccessPolicy::Open => {}
-        AccessPolicy::Token(token) if has_token(request.headers(), token) => {}
-        AccessPolicy::Token(_) => {
+    match http.access.check(request.method(), request.headers(), Need::Mcp) {
+        Ok(_) => {}
+        Err(Refused::Origin(reason)) => {
+            return error_response(StatusCode::FORBIDDEN, &format!("neap refuses this request: {reason}"));
+        }
+        Err(Refused::Unknown | Refused::ReadOnly | Refused::NoOrigin) => {
             let mut response = error_response(StatusCode::UNAUTHORIZED, "a bearer token is required here");
             response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge(&request));
             return response;
         }
-        AccessPolicy::Closed => {
+        Err(Refused::Closed) => {
             return error_response(
                 StatusCode::FORBIDDEN,
                 "neap serves this to other machines only with a token (NEAP_MCP_TOKEN, --mcp-token-file)",
@@ -138,10 +114,10 @@ async fn end_session<S: ServerHandler>(http: &HttpService<S>, request: Request) 
 
 /// Says that a bearer token is required. The owner hands out a fixed token, so no authorization server is named.
 async fn metadata<S: ServerHandler>(State(http): State<Arc<HttpService<S>>>, request: Request) -> Response {
-    if let Some(reason) = http.origin_check.refusal_reason(request.headers()) {
+    if let Some(reason) = http.access.origin_refusal(request.headers()) {
         return error_response(StatusCode::FORBIDDEN, &format!("neap refuses this request: {reason}"));
     }
-    let (AccessPolicy::Token(_), Some(origin)) = (&http.access, origin(&request)) else {
+    let (McpGate::Token, Some(origin)) = (http.access.mcp_gate(), origin(&request)) else {
         return error_response(StatusCode::NOT_FOUND, "no token is required here");
     };
     let body = json!({
@@ -219,41 +195,8 @@ fn sessions_full(limits: &SessionLimits) -> Response {
     response
 }
 
-/// Whether a request has the token. Comparing digests avoids a timing side channel.
-fn has_token(headers: &HeaderMap, token: &Digest) -> bool {
-    let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let given =
-        given.and_then(|value| value.split_once(' ')).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-    given.is_some_and(|(_, given)| digest(given.trim()) == *token)
-}
-
-fn digest(token: &str) -> Digest {
-    Digest::of("neap mcp token", &[token.as_bytes()])
-}
-
 fn error_response(status: StatusCode, reason: &str) -> Response {
     let body = json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": reason}});
     (status, [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], body.to_string())
         .into_response()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn beyond_this_machine_nobody_is_let_in_without_a_token() {
-        assert!(matches!(AccessPolicy::of(None, true), AccessPolicy::Open));
-        assert!(matches!(AccessPolicy::of(None, false), AccessPolicy::Closed));
-        for is_local in [true, false] {
-            let AccessPolicy::Token(token) = AccessPolicy::of(Some("s3cret"), is_local) else { panic!("a token") };
-            let bring = |value: &'static str| {
-                let headers = HeaderMap::from_iter([(header::AUTHORIZATION, HeaderValue::from_static(value))]);
-                has_token(&headers, &token)
-            };
-            assert!(bring("Bearer s3cret") && bring("bearer  s3cret"));
-            assert!(!bring("Bearer s3cre") && !bring("Bearer") && !bring("s3cret") && !bring("Basic s3cret"));
-            assert!(!has_token(&HeaderMap::new(), &token));
-        }
-    }
 }

@@ -23,7 +23,7 @@ const DRAIN_FRAME_TIMEOUT: Duration = Duration::from_secs(2);
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Adds the body timeouts to a request, and drains its body if it is dropped unread.
-pub(super) async fn drain_on_drop(State(limits): State<ProxyLimits>, request: Request) -> Request {
+pub(crate) async fn drain_on_drop(State(limits): State<ProxyLimits>, request: Request) -> Request {
     // A client that sends `Expect` waits for our go-ahead, so no body is on its way.
     let is_coming = !request.headers().contains_key(header::EXPECT);
     request.map(|body| match body.is_end_stream() {

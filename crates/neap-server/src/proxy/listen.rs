@@ -30,7 +30,7 @@ const REJECTS_MAX: usize = 64;
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
 /// Serves until `end` resolves, then finishes the requests in flight.
-pub(super) async fn serve(
+pub(crate) async fn serve(
     listener: TcpListener,
     router: Router,
     limits: &ProxyLimits,

@@ -1,6 +1,6 @@
 //! HTTP proxy between any OpenAI- or Anthropic-compatible client and its provider.
 //!
-//! `origin_check` admits a request, `body` reads and decompresses it, `upload` forwards one that need not be read
+//! [`OriginCheck`] admits a request, `body` reads and decompresses it, `upload` forwards one that need not be read
 //! while it arrives, `decide` alone may change it, `upstream` picks its provider, `http_clients` sends it there, and
 //! `relay` returns the response, while `response_recorder` records it. `tool_loop` runs Neap's own tools,
 //! `token_guard` keeps the token of `/mcp` from providers, and `unrecorded` counts and reports what could not be
@@ -13,7 +13,6 @@ mod error;
 mod http_clients;
 mod limits;
 mod listen;
-mod origin_check;
 mod other_prompts;
 mod path;
 mod relay;
@@ -30,25 +29,29 @@ mod upstream;
 
 use std::future::Future;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Router, middleware};
 use neap_core::text::figures::plural;
 use neap_engine::RecordingStatus;
+use neap_model::wire::request::parse_endpoint;
 use tokio::net::TcpListener;
 
+use crate::access::OriginCheck;
+use crate::api::{ApiHttp, ProxyView};
 use crate::mcp::McpHttp;
 use crate::{Notify, ServerError};
 pub use decide::Decider;
-pub(crate) use drain_body::is_body_timeout;
+pub(crate) use drain_body::{drain_on_drop, is_body_timeout};
 use http_clients::HttpClients;
 pub use limits::ProxyLimits;
-pub(crate) use origin_check::OriginCheck;
+pub(crate) use listen::serve as serve_connections;
 use request_log::RequestLog;
 pub use request_log::{LoggedRequest, PATH as RECENT, RequestLogPage, RequestUsage};
 use request_metrics::ProxyMetrics;
@@ -58,6 +61,9 @@ pub use throttled_log::ThrottledLog;
 pub use token_guard::TokenGuard;
 use unrecorded::UnrecordedLog;
 pub use upstream::Upstreams;
+
+/// What clients of a provider with the API's prefix ask for beside its endpoints.
+const PROVIDER_MODELS: &str = "/api/v1/models";
 
 struct Proxy {
     origin_check: OriginCheck,
@@ -78,6 +84,7 @@ pub struct ProxyServer {
     address: SocketAddr,
     proxy: Arc<Proxy>,
     mcp: Option<McpHttp>,
+    api: Option<ApiHttp>,
     limits: ProxyLimits,
     notify: Notify,
 }
@@ -126,7 +133,7 @@ impl BoundProxy {
             recordings: Recordings::default(),
             is_ending: AtomicBool::new(false),
         };
-        Ok(ProxyServer { listener, address, proxy: Arc::new(proxy), mcp: None, limits, notify })
+        Ok(ProxyServer { listener, address, proxy: Arc::new(proxy), mcp: None, api: None, limits, notify })
     }
 }
 
@@ -139,14 +146,25 @@ impl ProxyServer {
         Self { mcp: Some(mcp), ..self }
     }
 
+    pub fn with_api(self, api: ApiHttp) -> Self {
+        Self { api: Some(api), ..self }
+    }
+
     /// Serves until `end` resolves, then finishes open streams and records what is pending. Returns what came through.
     pub async fn run_until(
         self,
         end: impl Future<Output = ()> + Send + 'static,
     ) -> Result<ProxyTraffic, ServerError> {
-        let Self { listener, address: _, proxy, mcp, limits, notify } = self;
+        let Self { listener, address: _, proxy, mcp, api, limits, notify } = self;
         let (mcp_router, shutdown_mcp) =
             mcp.map_or_else(|| (Router::new(), None), |mcp| (mcp.router, Some(mcp.shutdown)));
+        let (api_router, shutdown_api) = match api {
+            Some(api) => {
+                let (router, shutdown) = api.into_router(Some(proxy.clone()));
+                (router, Some(shutdown))
+            }
+            None => (Router::new(), None),
+        };
         let router = Router::new()
             .route("/healthz", get(|| async { "ok\n" }))
             .route("/readyz", get(ready))
@@ -155,11 +173,12 @@ impl ProxyServer {
             .fallback(relay::relay)
             .with_state(proxy.clone())
             .merge(mcp_router)
-            .layer(middleware::map_request_with_state(limits.clone(), drain_body::drain_on_drop));
+            .merge(api_router)
+            .layer(middleware::map_request_with_state(limits.clone(), drain_on_drop));
         let ending = async {
             end.await;
             proxy.is_ending.store(true, Ordering::Relaxed);
-            if let Some(end) = shutdown_mcp {
+            for end in [shutdown_mcp, shutdown_api].into_iter().flatten() {
                 end();
             }
         };
@@ -171,6 +190,25 @@ impl ProxyServer {
             notify(format!("{left} could not be recorded; the clients' next requests contain them again"));
         }
         Ok(proxy.request_metrics.traffic())
+    }
+}
+
+impl ProxyView for Proxy {
+    fn requests_after(&self, number: u64) -> RequestLogPage {
+        RequestLogPage { waiting: self.request_metrics.waiting(), requests: self.request_log.after(number) }
+    }
+
+    fn recording_status(&self) -> RecordingStatus {
+        self.decider.recording_status()
+    }
+
+    fn relays(&self, path: &str) -> bool {
+        let path = path::normalized(path);
+        parse_endpoint(&path).is_some() || path.starts_with(PROVIDER_MODELS)
+    }
+
+    fn relay(self: Arc<Self>, request: Request) -> Pin<Box<dyn Future<Output = Response> + Send>> {
+        Box::pin(relay::relay(State(self), request))
     }
 }
 

@@ -11,7 +11,7 @@ use neap_model::wire::request::parse_endpoint;
 /// How many times a path is percent-decoded at most, counting the original.
 const DECODED_MAX: usize = 5;
 /// First segments of the paths served here. `/s/<name>` names a session.
-const OWN_PREFIXES: [&str; 5] = ["healthz", "mcp", "metrics", "neap", "readyz"];
+const OWN_PREFIXES: [&str; 6] = ["healthz", "mcp", "metrics", "neap", "readyz", "ui"];
 const SESSION: &str = "s";
 const VERSION: &str = "v1";
 /// OAuth metadata (RFC 9728).
@@ -232,6 +232,8 @@ mod tests {
             "/MCP//v1/messages",
             "/s/mine/mcp/responses",
             "/neap/v1/responses",
+            "/ui/",
+            "/UI/enter",
             "/mcp/../v1/messages",
             "/v1/../mcp%2F..%2f",
             "/v1/%2e%2e/mcp%2F..%2f",

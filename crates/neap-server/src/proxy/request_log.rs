@@ -95,7 +95,7 @@ impl RequestLog {
         }
     }
 
-    fn after(&self, number: u64) -> Vec<LoggedRequest> {
+    pub(super) fn after(&self, number: u64) -> Vec<LoggedRequest> {
         let log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         log.1.iter().filter(|entry| entry.number > number).cloned().collect()
     }

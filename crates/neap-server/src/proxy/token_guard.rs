@@ -14,18 +14,20 @@ const ALPHABETS: [&[u8; 64]; 2] = [
 #[derive(Default)]
 pub struct TokenGuard {
     forms: Vec<Vec<u8>>,
+    /// Of tokens that are looked for in heads only.
+    head_forms: Vec<Vec<u8>>,
 }
 
 impl TokenGuard {
     pub fn new(token: Option<&str>) -> Self {
         let Some(token) = token.filter(|token| !token.is_empty()) else { return Self::default() };
-        let mut forms = vec![token.as_bytes().to_vec()];
-        for alphabet in ALPHABETS {
-            forms.extend((0..3).map(|before| base64_core(token.as_bytes(), before, alphabet)));
-        }
-        forms.sort();
-        forms.dedup();
-        Self { forms }
+        Self { forms: forms(token), head_forms: Vec::new() }
+    }
+
+    /// Also keeps back heads with this token. Clients send it in no body, and searching each would take time.
+    pub fn with_head_only(mut self, token: &str) -> Self {
+        self.head_forms.extend(forms(token));
+        self
     }
 
     pub(crate) fn is_disabled(&self) -> bool {
@@ -34,15 +36,15 @@ impl TokenGuard {
 
     /// Whether the target or a header contains the token.
     pub(crate) fn has_token_in_head(&self, parts: &Parts) -> bool {
-        !self.is_disabled()
+        !(self.is_disabled() && self.head_forms.is_empty())
             && (self.has_token_in_text(&parts.uri.to_string()) || self.has_token_in_headers(&parts.headers))
     }
 
     fn has_token_in_headers(&self, headers: &HeaderMap) -> bool {
         headers.iter().any(|(name, value)| {
             let value = value.as_bytes();
-            self.has_token(value)
-                || self.has_token(name.as_str().as_bytes())
+            self.is_in_head(value)
+                || self.is_in_head(name.as_str().as_bytes())
                 || self.has_token_in_text(&String::from_utf8_lossy(value))
         })
     }
@@ -51,7 +53,7 @@ impl TokenGuard {
     fn has_token_in_text(&self, text: &str) -> bool {
         let once = percent_decoded(text);
         let twice = percent_decoded(&once);
-        [text, &once, &twice].into_iter().any(|text| self.has_token(text.as_bytes()))
+        [text, &once, &twice].into_iter().any(|text| self.is_in_head(text.as_bytes()))
     }
 
     /// How many bytes at the end of a text may be the beginning of the token.
@@ -59,9 +61,23 @@ impl TokenGuard {
         self.forms.iter().map(Vec::len).max().unwrap_or(0).saturating_sub(1)
     }
 
+    fn is_in_head(&self, bytes: &[u8]) -> bool {
+        self.has_token(bytes) || self.head_forms.iter().any(|form| memchr::memmem::find(bytes, form).is_some())
+    }
+
     pub(crate) fn has_token(&self, bytes: &[u8]) -> bool {
         self.forms.iter().any(|form| memchr::memmem::find(bytes, form).is_some())
     }
+}
+
+fn forms(token: &str) -> Vec<Vec<u8>> {
+    let mut forms = vec![token.as_bytes().to_vec()];
+    for alphabet in ALPHABETS {
+        forms.extend((0..3).map(|before| base64_core(token.as_bytes(), before, alphabet)));
+    }
+    forms.sort();
+    forms.dedup();
+    forms
 }
 
 /// The part of the base64 encoding that does not depend on neighbouring bytes, with `before` bytes preceding it.
@@ -91,6 +107,15 @@ mod tests {
         }
         let (parts, ()) = request.body(()).expect("a request").into_parts();
         TokenGuard::new(Some(TOKEN)).has_token_in_head(&parts)
+    }
+
+    #[test]
+    fn a_token_of_heads_is_kept_back_there_alone() {
+        let guard = TokenGuard::new(None).with_head_only(TOKEN);
+        let request = Request::builder().uri("/v1/models").header("authorization", format!("Bearer {TOKEN}"));
+        let (parts, ()) = request.body(()).expect("a request").into_parts();
+        assert!(guard.has_token_in_head(&parts));
+        assert!(guard.is_disabled() && !guard.has_token(TOKEN.as_bytes()), "bodies are not searched for it");
     }
 
     #[test]

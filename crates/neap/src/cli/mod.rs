@@ -99,6 +99,12 @@ pub(crate) enum Command {
     /// never stores it. /healthz, /readyz and /metrics report its state; /mcp serves MCP.
     #[command(after_long_help = "Example:\n  neap serve --budget 60000")]
     Serve(ServeArgs),
+    /// Open the page: what fills the context, and why
+    ///
+    /// Serves the page and the HTTP API (/api/v1) on the local store, to this machine alone. Prints a link that lets one browser in, once,
+    /// and tries to open it. `neap serve` serves both beside the proxy.
+    #[command(after_long_help = "Example:\n  neap ui")]
+    Ui(UiArgs),
     /// Serve MCP on stdin/stdout
     ///
     /// An agent's configuration names this command. Any number of agents may use one store at the same time. `neap serve` offers

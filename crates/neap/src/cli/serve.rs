@@ -96,6 +96,16 @@ pub(crate) struct ServeArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct UiArgs {
+    /// Address of this machine to listen on; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:6328")]
+    pub(crate) listen: SocketAddr,
+    /// Do not try to open a browser
+    #[arg(long)]
+    pub(crate) no_open: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) proxy: ProxyArgs,

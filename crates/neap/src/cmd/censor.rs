@@ -5,9 +5,6 @@ use std::process::ExitCode;
 use neap_core::memory::censor::{AnalyzedText, DryRun, compile, dry_run};
 use neap_core::memory::learn::Amendment;
 use neap_core::memory::{Author, Body, Censor, CensorSide, Memory, MemoryId, MemoryKind};
-use neap_core::session::event::{Event, RecordedEvent, TurnEvent};
-use neap_engine::Engine;
-use neap_store::StoredEvent;
 use serde_json::json;
 
 use crate::app;
@@ -16,9 +13,6 @@ use crate::env::DataDir;
 use crate::memory_output::amendment;
 use crate::out::{self, BOLD, DIM, Failure, GOOD, thousands};
 use crate::{memory_input, memory_output};
-
-/// Recent texts that a new rule is tried on.
-const TEXTS_MAX: usize = 50;
 
 pub(crate) async fn run(data: &DataDir, args: CensorArgs, json: bool) -> Result<ExitCode, Failure> {
     match args.what {
@@ -55,49 +49,13 @@ impl RuleTrial {
 pub(crate) async fn try_rule(data: &DataDir, rule: &Censor, force: bool) -> Result<RuleTrial, Failure> {
     let pattern = compile(&rule.pattern).map_err(|refusal| Failure::from_refusal(&refusal))?;
     let texts =
-        if app::has_store(data)? { recent_texts(&app::read_engine(data)?, rule.side).await? } else { Vec::new() };
+        if app::has_store(data)? { app::read_engine(data)?.recent_texts(rule.side).await? } else { Vec::new() };
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let trial = RuleTrial { dry_run: dry_run(&pattern, &texts), side: rule.side };
     trial.dry_run.check(Author::Person, force).map_err(|refusal| {
         Failure::from_refusal(&refusal.hint("make the pattern more specific, or store it anyway with --force"))
     })?;
     Ok(trial)
-}
-
-/// Recent texts of a side, of the latest sessions first.
-async fn recent_texts(engine: &Engine, side: CensorSide) -> Result<Vec<String>, Failure> {
-    let kind = match side {
-        CensorSide::Input => "turn_started",
-        CensorSide::Output => "turn_completed",
-        CensorSide::ToolCall => "tools_called",
-    };
-    let mut sessions = engine.sessions().await?;
-    sessions.sort_by_key(|info| std::cmp::Reverse(info.updated));
-    let mut texts = Vec::new();
-    for info in sessions.iter().filter(|info| !info.scrubbed) {
-        let left = TEXTS_MAX - texts.len();
-        if left == 0 {
-            break;
-        }
-        let events = engine.store().events_of_kinds(&info.session, &[kind], None, left).await?;
-        texts.extend(events.iter().flat_map(event_texts));
-        texts.truncate(TEXTS_MAX);
-    }
-    Ok(texts)
-}
-
-fn event_texts(stored: &StoredEvent) -> Vec<String> {
-    let StoredEvent::Whole(RecordedEvent { event, .. }) = stored else { return Vec::new() };
-    if let Event::Turn(TurnEvent::Started { message: entry, .. } | TurnEvent::Completed { reply: entry, .. }) =
-        event
-    {
-        return vec![entry.message.content.to_string()];
-    }
-    if let Event::Turn(TurnEvent::ToolsCalled { round, .. }) = event {
-        let calls = round.assistant.message.tool_calls.iter();
-        return calls.map(|call| format!("{} {}", call.name, call.arguments)).collect();
-    }
-    Vec::new()
 }
 
 async fn add(data: &DataDir, args: CensorAddArgs, json: bool) -> Result<ExitCode, Failure> {

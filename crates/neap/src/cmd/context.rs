@@ -4,8 +4,10 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use neap_core::base::tokens::Tokens;
+use neap_core::memory::MemoryId;
 use neap_core::memory::knowledge::{Knowledge, QuestionContext, ScoredMemory, SelectionOutcome};
-use serde_json::{Value, json};
+use neap_engine::forms::QuestionForm;
+use serde_json::json;
 
 use crate::app;
 use crate::cli::ContextArgs;
@@ -19,25 +21,10 @@ pub(crate) async fn run(data: &DataDir, args: &ContextArgs, json: bool) -> Resul
     let context = agent.context(&args.question, args.frame.as_deref(), args.budget.map(Tokens)).await?;
     let build_ms = began.elapsed().as_secs_f64() * 1_000.0;
     if let Some(id) = args.expect {
-        let found = context.knowledge.candidates.iter().find(|memory| memory.id == id);
         let is_stored = agent.get(id).await?.is_some();
-        let fate = match found {
-            Some(memory) => memory.outcome.explain(),
-            None if !is_stored => "out: not stored".to_owned(),
-            None => "out: not proposed: it shares no word with the question, and is not near to it".to_owned(),
-        };
-        let score = found.map(|memory| memory.breakdown.score);
-        let likeness = found.map(|memory| memory.breakdown.similarity);
-        let value = json!({"expected": id, "outcome": fate, "score": score, "similarity": likeness});
-        return out::print_answer(json, &value, || {
-            let scores = found.map_or_else(String::new, |memory| {
-                let scored = &memory.breakdown;
-                format!("; score {}, likeness {}", scored.score, scored.similarity)
-            });
-            format!("{BOLD}{id}{BOLD:#} {fate}{scores}\n")
-        });
+        return print_expected(id, &context, is_stored, json);
     }
-    out::print_answer(json, &to_json(&context, build_ms), || {
+    out::print_answer(json, &QuestionForm::new(&context, build_ms), || {
         if args.explain {
             render_explained(&context, build_ms)
         } else if context.knowledge.sections.is_empty() {
@@ -48,23 +35,28 @@ pub(crate) async fn run(data: &DataDir, args: &ContextArgs, json: bool) -> Resul
     })
 }
 
-fn to_json(context: &QuestionContext, build_ms: f64) -> Value {
-    let page = &context.knowledge;
-    let sections: Vec<Value> =
-        page.sections.iter().map(|(layer, text)| json!({"layer": layer, "text": text})).collect();
-    let candidate = |memory: &ScoredMemory| {
-        let t = &memory.breakdown;
-        json!({
-            "id": memory.id, "score": t.score, "similarity": t.similarity, "priority": t.priority, "recency": t.recency,
-            "outcome": t.outcome, "usage": t.usage, "confidence": t.confidence,
-            "loaded": matches!(memory.outcome, SelectionOutcome::Loaded(_)), "why": memory.outcome.explain(),
-        })
+/// What became of a memory that was expected.
+fn print_expected(
+    id: MemoryId,
+    context: &QuestionContext,
+    is_stored: bool,
+    json: bool,
+) -> Result<ExitCode, Failure> {
+    let found = context.knowledge.candidates.iter().find(|memory| memory.id == id);
+    let outcome = match found {
+        Some(memory) => memory.outcome.explain(),
+        None if !is_stored => "out: not stored".to_owned(),
+        None => "out: not proposed: it shares no word with the question, and is not near to it".to_owned(),
     };
-    json!({
-        "frame": page.frame, "frame_confidence": page.frame_confidence, "frame_because": context.frame_reason,
-        "text": page.text(), "sections": sections, "tokens": page.tokens, "tokens_total": page.tokens.total(),
-        "budget": page.budget, "items": page.items, "candidates": page.candidates.iter().map(candidate).collect::<Vec<_>>(),
-        "build_ms": (build_ms * 1_000.0).round() / 1_000.0,
+    let score = found.map(|memory| memory.breakdown.score);
+    let likeness = found.map(|memory| memory.breakdown.similarity);
+    let value = json!({"expected": id, "outcome": outcome, "score": score, "similarity": likeness});
+    out::print_answer(json, &value, || {
+        let scores = found.map_or_else(String::new, |memory| {
+            let scored = &memory.breakdown;
+            format!("; score {}, likeness {}", scored.score, scored.similarity)
+        });
+        format!("{BOLD}{id}{BOLD:#} {outcome}{scores}\n")
     })
 }
 

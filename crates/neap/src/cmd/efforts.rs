@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use neap_core::session::effort::Effort;
 use neap_core::session::state::SessionState;
-use serde_json::{Value, json};
+use neap_engine::forms::{EffortEntry, effort_entries, place_of};
 
 use crate::app;
 use crate::cli::SessionNameArgs;
@@ -19,40 +19,12 @@ pub(crate) async fn run(data: &DataDir, args: &SessionNameArgs, json: bool) -> R
     out::print_answer(json, &to_json(session.state()), || render(session.state()))
 }
 
-fn effort_state(state: &SessionState, effort: &Effort) -> &'static str {
-    match effort {
-        e if state.active_effort().is_some_and(|active| active.id == e.id) => "active",
-        e if e.is_open() => "open",
-        e if e.expanded.is_some() => "expanded",
-        e if e.shown => "shown",
-        _ => "evicted",
-    }
-}
-
-/// Open efforts first, then by last reference.
-fn sorted_efforts(state: &SessionState) -> Vec<&Effort> {
-    let mut efforts: Vec<&Effort> = state.efforts().collect();
-    efforts.sort_by_key(|e| std::cmp::Reverse((e.is_open(), e.last_referenced, e.id.clone())));
-    efforts
-}
-
-fn to_json(state: &SessionState) -> Value {
-    let entry = |e: &&Effort| {
-        json!({
-            "id": e.id, "name": e.name, "status": e.status, "place": effort_state(state, e),
-            "active": effort_state(state, e) == "active", "expanded": e.expanded.is_some(),
-            "raw_tokens": e.log.tokens, "exchanges": e.log.exchanges,
-            "summary": e.summary.as_ref().map(|s| &s.text),
-            "summary_tokens": e.summary.as_ref().map(|s| s.tokens),
-            "expansion_cost_tokens": e.expanded.map(|x| x.tokens_loaded),
-            "last_referenced_turn": e.last_referenced,
-        })
-    };
-    Value::Array(sorted_efforts(state).iter().map(entry).collect())
+fn to_json(state: &SessionState) -> Vec<EffortEntry> {
+    effort_entries(state).into_iter().map(|effort| EffortEntry::of(state, effort)).collect()
 }
 
 pub(crate) fn render(state: &SessionState) -> String {
-    let efforts = sorted_efforts(state);
+    let efforts = effort_entries(state);
     if efforts.is_empty() {
         return format!("{DIM}No efforts yet: one opens when there is something to work on.{DIM:#}\n");
     }
@@ -60,7 +32,7 @@ pub(crate) fn render(state: &SessionState) -> String {
         let summary = e.summary.as_ref().filter(|_| e.is_concluded()).map_or("", |s| s.text.as_str());
         vec![
             format!("{BOLD}{}{BOLD:#}", e.id),
-            effort_state(state, e).to_owned(),
+            place_of(state, e).as_str().to_owned(),
             thousands(e.log.exchanges),
             thousands(e.log.tokens.0),
             e.summary.as_ref().map_or_else(String::new, |s| thousands(s.tokens.0)),

@@ -28,4 +28,5 @@ pub(crate) mod search;
 pub(crate) mod serve;
 pub(crate) mod session;
 pub(crate) mod settings;
+pub(crate) mod ui;
 pub(crate) mod watch;

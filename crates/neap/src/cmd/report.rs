@@ -2,11 +2,10 @@
 
 use std::process::ExitCode;
 
-use neap_core::base::cost::Cost;
 use neap_core::client::{RequestCost, RequestTotals, TokenUsage};
 use neap_core::session::report::{AgentReport, Metric, Report, Savings};
 use neap_engine::Engine;
-use serde_json::json;
+use neap_engine::forms::{SessionReport, StoreReport};
 
 use crate::app;
 use crate::cli::ReportArgs;
@@ -22,11 +21,7 @@ pub(crate) async fn run(data: &DataDir, args: &ReportArgs, json: bool) -> Result
     let report = engine.attach(&id).await?.report();
     let agent = app::existing_agent(data).await?.report();
     if json {
-        let mut value = json!(report);
-        value["session"] = json!(id);
-        value["agent"] = json!(agent);
-        value["memory_metrics"] = json!(report.memories.metrics(&agent));
-        out::print_json(&value)?;
+        out::print_json(&SessionReport::new(id, report, agent))?;
     } else {
         out::print_text(render(&report, true));
         out::print_text(render_memories(&report, &agent));
@@ -36,28 +31,16 @@ pub(crate) async fn run(data: &DataDir, args: &ReportArgs, json: bool) -> Result
 
 /// Totals of all sessions, from their rows alone.
 async fn report_all(engine: &Engine, json: bool) -> Result<ExitCode, Failure> {
-    let mut sessions = engine.sessions().await?;
-    sessions.retain(|info| !info.scrubbed && info.turns.0 > 0);
-    let (mut turns, mut cost, mut requests) = (0, Cost::default(), RequestTotals::default());
-    for info in &sessions {
-        turns += info.turns.0;
-        cost += info.cost;
-        requests += &info.requests;
-    }
-    let count = sessions.len() as u64;
-    let saved = requests.known_cost().map(|cost| cost.saved_dollars());
-    let value = json!({
-        "sessions": count, "turns": turns, "cost": cost, "price_dollars": cost.dollars(), "passed": requests,
-        "saved_dollars": saved,
-    });
-    let mut rows = vec![("sessions", thousands(count)), ("turns", thousands(turns))];
+    let value = StoreReport::of(&engine.sessions().await?);
+    let StoreReport { sessions: count, turns, cost, requests, .. } = &value;
+    let mut rows = vec![("sessions", thousands(*count)), ("turns", thousands(*turns))];
     if cost.calls > 0 {
         rows.push(("model calls", thousands(cost.calls)));
         rows.push(("tokens sent", thousands(cost.sent.0)));
         rows.push(("cached share", format!("{} %", cost.cached_percent())));
         rows.push(("price", out::dollars(cost.dollars())));
     }
-    rows.extend(request_rows(&requests));
+    rows.extend(request_rows(requests));
     out::print_answer(json, &value, || table(rows))
 }
 

@@ -1,5 +1,6 @@
 //! `neap serve`: runs the OpenAI- and Anthropic-compatible proxy and the MCP server.
 
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -9,11 +10,14 @@ use neap_core::client::offered_tools;
 use neap_lab::conformance::ConformanceServer;
 use neap_model::caller::Tenancy;
 use neap_model::wire::request::ToolOffer;
+use neap_server::access::{Access, ApiToken, McpGate, Scope};
 use neap_server::mcp::{McpHttp, McpState, Server, ServerDefaults, SessionLimits};
 use neap_server::proxy::{BoundProxy, Decider, ProxyLimits, ProxyServer, ThrottledLog, TokenGuard, Upstreams};
 
+use crate::api_token;
 use crate::app;
 use crate::cli::{CallersName, OverBudget, ProxyArgs, ServeArgs};
+use crate::cmd::ui;
 use crate::env::{self, DataDir};
 use crate::mcp_token;
 use crate::model;
@@ -37,14 +41,25 @@ pub(crate) async fn run(data: &DataDir, args: ServeArgs) -> Result<ExitCode, Fai
     let secret = token.as_ref().map(|token| token.text.as_str());
     let limits = ProxyLimits { connections_max: usize::from(max_connections), ..ProxyLimits::default() };
     let has_names = !allow_host.is_empty();
-    let server = build_server(data, bound, allow_host.clone(), &proxy, callers, secret, limits)?;
+    let tokens = api_token::load_or_create(data)?;
+    let guard = tokens.secrets.iter().fold(TokenGuard::new(secret), |guard, token| guard.with_head_only(token));
+    let server = build_server(data, bound, allow_host.clone(), &proxy, callers, guard, limits)?;
     let defaults = ServerDefaults { agent: Some(data.agent().clone()), ..ServerDefaults::default() };
     let engine = app::agent_engine_builder(data)?;
     let engine = if callers == Tenancy::Multi { engine.hide_callers() } else { engine };
-    let state = Arc::new(McpState::new(engine.build(), defaults, user_words.into()));
+    let engine = engine.build();
+    let mut known = tokens.tokens;
+    known.extend(secret.map(|token| ApiToken::new(token, Scope::Mcp)));
+    let gate = McpGate::of(secret.is_some(), is_local);
+    let access = Arc::new(Access::new(allow_host, known, server.address().port(), gate));
+    let api = ui::http(data, engine.clone(), access.clone())?;
+    let state = Arc::new(McpState::new(engine, defaults, user_words.into()));
     let sessions = SessionLimits { sessions_max: usize::from(max_mcp_sessions), ..SessionLimits::default() };
-    let server = server.with_mcp(mcp_service(state, allow_host, secret, is_local, sessions));
     out::print_notice(format!("listening at http://{}", server.address()));
+    if is_local && std::io::stderr().is_terminal() {
+        out::print_notice(format!("the page: http://{}{}", server.address(), ui::enter_path(&api)?));
+    }
+    let server = server.with_mcp(mcp_service(state, access, sessions)).with_api(api);
     if !is_local {
         out::print_notice("anyone who can reach this machine can use the proxy, with a provider key of their own");
     }
@@ -77,24 +92,12 @@ pub(crate) async fn run(data: &DataDir, args: ServeArgs) -> Result<ExitCode, Fai
     Ok(ExitCode::SUCCESS)
 }
 
-fn mcp_service(
-    state: Arc<McpState>,
-    hosts: Vec<String>,
-    token: Option<&str>,
-    is_local: bool,
-    limits: SessionLimits,
-) -> McpHttp {
+fn mcp_service(state: Arc<McpState>, access: Arc<Access>, limits: SessionLimits) -> McpHttp {
     if env::var(env::NEAP_MCP_FIXTURE).is_some() {
         out::print_notice("/mcp also serves the test tools of MCP's conformance suite");
-        return McpHttp::new(
-            move || ConformanceServer::new(Server::new(state.clone())),
-            hosts,
-            token,
-            is_local,
-            limits,
-        );
+        return McpHttp::new(move || ConformanceServer::new(Server::new(state.clone())), access, limits);
     }
-    McpHttp::new(move || Server::new(state.clone()), hosts, token, is_local, limits)
+    McpHttp::new(move || Server::new(state.clone()), access, limits)
 }
 
 /// `openai_names` are the variables that may name the provider of OpenAI's protocols.
@@ -117,7 +120,7 @@ pub(crate) fn build_server(
     hosts: Vec<String>,
     args: &ProxyArgs,
     callers: Tenancy,
-    token: Option<&str>,
+    guard: TokenGuard,
     limits: ProxyLimits,
 ) -> Result<ProxyServer, Failure> {
     let ProxyArgs { upstream: _, budget, over_budget, shadow, economy, trim_tools, tools, memory_tool } = args;
@@ -139,11 +142,11 @@ pub(crate) fn build_server(
         warnings: ThrottledLog::new(out::print_notice),
         _indexer,
     };
-    Ok(bound.into_server(hosts, decider, TokenGuard::new(token), limits)?)
+    Ok(bound.into_server(hosts, decider, guard, limits)?)
 }
 
 /// Resolves at the first signal to end; a second one exits at once.
-async fn shutdown_signal() {
+pub(crate) async fn shutdown_signal() {
     terminate_signal().await;
     out::print_notice("shutting down: open streams will finish; a second signal exits at once");
     tokio::spawn(async {

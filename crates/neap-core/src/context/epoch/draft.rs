@@ -128,7 +128,7 @@ impl Assembler<'_> {
         }
     }
 
-    fn begin_epoch(
+    pub(super) fn begin_epoch(
         &self,
         mut fresh: Assembled,
         selection: &Selection<'_>,
@@ -163,7 +163,12 @@ impl Assembler<'_> {
     }
 
     /// Extends the prompt so far; `None` if the result does not fit.
-    fn extend_prompt(&self, epoch: &Epoch, selection: &Selection<'_>, turn: ThisTurn<'_>) -> Option<PromptDraft> {
+    pub(super) fn extend_prompt(
+        &self,
+        epoch: &Epoch,
+        selection: &Selection<'_>,
+        turn: ThisTurn<'_>,
+    ) -> Option<PromptDraft> {
         let shown = RenderedTurn::of(self.counter, turn);
         let turn = shown.this_turn();
         let mut next = epoch.clone();

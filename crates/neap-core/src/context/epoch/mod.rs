@@ -7,6 +7,7 @@
 
 mod additions;
 mod draft;
+mod repeat;
 
 use std::collections::BTreeSet;
 

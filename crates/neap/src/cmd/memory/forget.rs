@@ -2,8 +2,9 @@
 
 use std::process::ExitCode;
 
-use neap_core::memory::{Change, Memory, MemoryId};
+use neap_core::memory::Memory;
 use neap_engine::Agent;
+use neap_engine::forms::{MemoryErasure, forget_reason};
 use serde_json::{Value, json};
 
 use crate::app;
@@ -18,8 +19,8 @@ pub(super) async fn run(data: &DataDir, args: &ForgetArgs, json: bool) -> Result
     let memory = super::get_existing(&agent, id).await?;
     let versions = agent.history(id).await?.len() as u64;
     let Some(confirm) = args.confirm else {
-        let preview = json!({"id": id, "versions": versions, "memory": memory, "erased": false});
-        return out::print_answer(json, &preview, || preview_text(&memory, versions));
+        let preview = MemoryErasure { id, versions, memory, erased: false };
+        return out::print_answer(json, &preview, || preview_text(&preview.memory, versions));
     };
     if confirm != id {
         return Err(Failure::new(format!("--confirm names {confirm}, not {id}")).hint("nothing was erased"));
@@ -48,7 +49,7 @@ async fn list_requested(agent: &Agent, json: bool) -> Result<ExitCode, Failure> 
     let records = super::all_records(agent).await?;
     let mut requested: Vec<(Memory, String)> = Vec::new();
     for memory in records.into_iter().filter(|memory| memory.forget_asked) {
-        let reason = request_reason(agent, memory.id).await?;
+        let reason = forget_reason(&agent.history(memory.id).await?);
         requested.push((memory, reason));
     }
     let entry = |(memory, reason): &(Memory, String)| json!({"id": memory.id, "reason": reason, "memory": memory});
@@ -63,12 +64,4 @@ async fn list_requested(agent: &Agent, json: bool) -> Result<ExitCode, Failure> 
         let table = out::table(&["id", "what", "why"], &requested.iter().map(row).collect::<Vec<_>>());
         format!("{table}{DIM}to erase one:{DIM:#} neap memory forget ID --confirm ID\n")
     })
-}
-
-async fn request_reason(agent: &Agent, id: MemoryId) -> Result<String, Failure> {
-    let versions = agent.history(id).await?;
-    let reasons = versions.into_iter().rev().filter_map(|version| {
-        if let Change::ForgetAsked { reason } = version.change { Some(reason) } else { None }
-    });
-    Ok(reasons.into_iter().next().unwrap_or_default())
 }

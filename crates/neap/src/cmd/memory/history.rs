@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use neap_core::memory::learn::MemoryVersion;
 use neap_core::memory::{Change, MemoryId};
-use serde_json::{Value, json};
+use neap_engine::forms::VersionEntry;
 
 use crate::app;
 use crate::env::DataDir;
@@ -24,20 +24,10 @@ pub(super) async fn run(data: &DataDir, id: MemoryId, json: bool) -> Result<Exit
             memory_output::memory_line(&version.memory),
         ]
     };
-    out::print_answer(json, &versions.iter().map(to_json).collect::<Vec<_>>(), || {
+    out::print_answer(json, &versions.iter().map(VersionEntry::from).collect::<Vec<_>>(), || {
         let head = ["event", "when", "what happened", "status after", "text"];
         out::table(&head, &versions.iter().map(row).collect::<Vec<_>>())
     })
-}
-
-fn to_json(version: &MemoryVersion) -> Value {
-    let mut value = json!(version.change);
-    if let Some(object) = value.as_object_mut() {
-        object.insert("seq".to_owned(), json!(version.seq));
-        object.insert("at".to_owned(), json!(version.at));
-        object.insert("memory".to_owned(), json!(version.memory));
-    }
-    value
 }
 
 fn describe(change: &Change) -> String {

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use neap_core::memory::learn::{Amendment, MemoryResponse};
+use neap_core::memory::learn::MemoryResponse;
 use neap_core::memory::{Author, Memory, MemoryKind};
 use neap_engine::Agent;
 use serde_json::json;
@@ -10,7 +10,6 @@ use serde_json::json;
 use crate::app;
 use crate::cli::RollBackArgs;
 use crate::env::DataDir;
-use crate::memory_output::amendment;
 use crate::out::{self, DIM, Failure};
 
 pub(super) async fn run(data: &DataDir, args: &RollBackArgs, json: bool) -> Result<ExitCode, Failure> {
@@ -65,21 +64,10 @@ pub(super) async fn run(data: &DataDir, args: &RollBackArgs, json: bool) -> Resu
 
 /// Retires one memory; returns whether that was possible.
 async fn revoke(agent: &mut Agent, memory: &Memory) -> Result<bool, Failure> {
-    if !is_revocable(memory) {
-        return Ok(false);
+    match agent.revoke(memory).await? {
+        Some(MemoryResponse::Refused(refusal)) => Err(Failure::from_refusal(&refusal)),
+        response => Ok(response.is_some()),
     }
-    let id = memory.id;
-    let how = match memory.kind() {
-        // Undoing the first version restores what it superseded.
-        MemoryKind::Fact if agent.history(id).await?.len() == 1 => Amendment::Undo,
-        MemoryKind::Fact => Amendment::Deactivate,
-        MemoryKind::Procedure | MemoryKind::Censor => Amendment::Retire,
-        MemoryKind::Decision | MemoryKind::Episode => return Ok(false),
-    };
-    if let MemoryResponse::Refused(refusal) = agent.run_command(amendment(id, how)).await? {
-        return Err(Failure::from_refusal(&refusal));
-    }
-    Ok(true)
 }
 
 fn is_permanent(memory: &Memory) -> bool {

@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use neap_core::memory::{AgentHead, Memory, MemoryId, MemoryKind};
-use neap_core::session::report::AgentReport;
-use neap_engine::Agent;
-use serde_json::{Map, Value, json};
+use neap_core::memory::{Memory, MemoryKind};
+use neap_engine::forms::MemoryStatus;
 
 use crate::app;
 use crate::env::DataDir;
@@ -22,7 +20,7 @@ pub(super) async fn run(data: &DataDir, json: bool) -> Result<ExitCode, Failure>
     let counts = count_records(&records);
     let (head, report) = (agent.head(), agent.report());
     if json {
-        out::print_json(&to_json(&agent, &head, &report, &counts))?;
+        out::print_json(&MemoryStatus::new(&agent, &counts))?;
         return Ok(ExitCode::SUCCESS);
     }
     out::print_line(format!("{BOLD}{}{BOLD:#} knows {}", agent.id(), out::count(records.len() as u64, "record")));
@@ -65,26 +63,4 @@ fn count_records(records: &[Memory]) -> Counts {
         *counts.entry(memory.kind()).or_default().entry(memory.status.as_str()).or_default() += 1;
     }
     counts
-}
-
-fn to_json(agent: &Agent, head: &AgentHead, report: &AgentReport, counts: &Counts) -> Value {
-    let kinds: Map<String, Value> =
-        counts.iter().map(|(kind, by_status)| (kind.as_str().to_owned(), json!(by_status))).collect();
-    let calibration = head.reviews.calibration().map(|c| {
-        json!({
-            "reviews": c.reviews, "accuracy": c.accuracy, "brier": c.brier, "confidence": c.confidence,
-            "gap": c.gap, "note": c.note(),
-        })
-    });
-    json!({
-        "agent": agent.id(), "records": counts.values().flat_map(BTreeMap::values).sum::<u64>(), "kinds": kinds,
-        "pending": head.pending, "reviews": head.reviews.count, "calibration": calibration,
-        "growth_per_day": report.growth_per_day, "confirmation_rate": report.confirmation_rate,
-        "always": person_ids(&head.pinned), "censors": person_ids(&head.censors),
-    })
-}
-
-/// Those in effect: proposals wait for a person's approval.
-fn person_ids(records: &BTreeMap<MemoryId, Memory>) -> Vec<MemoryId> {
-    records.values().filter(|memory| memory.is_person_approved()).map(|memory| memory.id).collect()
 }

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::process::{ExitCode, ExitStatus};
 
 use neap_model::caller::Tenancy;
-use neap_server::proxy::ProxyLimits;
+use neap_server::proxy::{ProxyLimits, TokenGuard};
 use tokio::process::Command;
 use tokio::sync::oneshot;
 
@@ -32,7 +32,8 @@ pub(crate) async fn run(data: &DataDir, args: RunArgs, json: bool) -> Result<Exi
     // There is no /mcp here, but a client may send its token by mistake.
     let token = mcp_token::load_existing(data)?;
     let (token, limits) = (token.as_deref(), ProxyLimits::default());
-    let server = serve::build_server(data, bound, Vec::new(), &proxy, Tenancy::Single, token, limits)?;
+    let server =
+        serve::build_server(data, bound, Vec::new(), &proxy, Tenancy::Single, TokenGuard::new(token), limits)?;
     let url = format!("http://{}", server.address());
     let out_of_reach = agent.and_then(|agent| agent.out_of_reach(env::has_prefix));
     if let Some(reason) = out_of_reach {

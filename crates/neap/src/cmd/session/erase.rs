@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use neap_engine::forms::SessionErasure;
 use serde_json::json;
 
 use crate::app;
@@ -17,7 +18,7 @@ pub(super) async fn run(data: &DataDir, args: &SessionDeleteArgs, json: bool) ->
     let session = engine.attach(&id).await?;
     let (turns, efforts) = (session.state().turn().0, session.state().efforts().len());
     let Some(confirm) = &args.confirm else {
-        let value = json!({"session": id, "turns": turns, "efforts": efforts, "erased": false});
+        let value = SessionErasure::of(&session);
         let (turns, efforts) = (count(turns, "turn"), count(efforts as u64, "effort"));
         return out::print_answer(json, &value, || {
             format!(

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use neap_core::base::ids::TurnNo;
-use serde_json::json;
+use neap_engine::forms::SessionDetail;
 
 use crate::app;
 use crate::cli::SessionShowArgs;
@@ -29,11 +29,7 @@ pub(super) async fn run(data: &DataDir, args: &SessionShowArgs, json: bool) -> R
     let session = engine.attach(&id).await?;
     let (state, head) = (session.state(), session.state().head());
     if json {
-        out::print_json(&json!({
-            "session": id, "created": head.created, "updated": head.updated, "encoding": head.encoding,
-            "turns": state.turn(), "active": head.active, "ambient": head.ambient, "all_logs": head.all_logs,
-            "policy": head.policy, "report": session.report(),
-        }))?;
+        out::print_json(&SessionDetail::of(&session))?;
         return Ok(ExitCode::SUCCESS);
     }
     out::print_line(format!("{BOLD}{id}{BOLD:#}  {DIM}begun{DIM:#} {}", out::time(head.created)));

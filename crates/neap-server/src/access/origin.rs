@@ -74,6 +74,15 @@ impl OriginCheck {
     }
 }
 
+/// Whether the `Origin` is that of the server under the `Host` that was asked, port included: other pages of this machine
+/// are of the same site, so a browser sends them its cookies.
+pub(super) fn is_same_origin(headers: &HeaderMap) -> bool {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    let origin: Option<&str> = text(header::ORIGIN);
+    let authority = origin.and_then(|origin| origin.split_once("://")).map(|(_, authority)| authority);
+    authority.zip(text(header::HOST)).is_some_and(|(authority, host)| authority.eq_ignore_ascii_case(host))
+}
+
 /// Names a host that was sent, and the option that lets it in. What cannot be a host name is not repeated.
 fn unknown_host(name: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);

@@ -1,0 +1,58 @@
+//! A session's events as a download, read page by page while it is sent: the one answer without a limit.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use neap_core::base::ids::{Seq, SessionId};
+use neap_store::{Store, StoredEvent};
+
+use super::problem::Problem;
+use super::stream_body::{Part, stream_body};
+
+/// Pages that wait for a slow reader.
+const PAGES_MAX: usize = 2;
+
+/// One event a line, as the command writes them.
+pub(super) fn body(store: Arc<dyn Store>, id: SessionId, page_events: usize) -> Body {
+    let (sender, body) = stream_body(PAGES_MAX);
+    tokio::spawn(async move {
+        let mut from = Seq(1);
+        loop {
+            let part = match store.events(&id, from, page_events).await {
+                Ok(page) if page.is_empty() => return,
+                Ok(page) => {
+                    from = page.last().map_or(from, |last| last.seq().next());
+                    lines(page)
+                }
+                Err(error) => Err(axum::Error::new(error)),
+            };
+            let is_over = part.is_err();
+            // A reader that is gone ends it.
+            if sender.send(part).await.is_err() || is_over {
+                return;
+            }
+        }
+    });
+    body
+}
+
+fn lines(page: Vec<StoredEvent>) -> Part {
+    let mut text = Vec::new();
+    for recorded in page.into_iter().filter_map(StoredEvent::whole) {
+        serde_json::to_writer(&mut text, &recorded).map_err(axum::Error::new)?;
+        text.push(b'\n');
+    }
+    Ok(text.into())
+}
+
+pub(super) fn response(disposition: String, body: Body) -> Result<Response, Problem> {
+    let disposition = HeaderValue::from_str(&disposition)
+        .map_err(|_| Problem::bad_request("the session's name cannot be a file's name"))?;
+    let mut response = body.into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
+    headers.insert(header::CONTENT_DISPOSITION, disposition);
+    Ok(response)
+}

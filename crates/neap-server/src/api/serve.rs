@@ -1,0 +1,162 @@
+//! From a request to an answer: the gate, the table, the handler, and the headers of every answer.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{RawPathParams, Request};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::any;
+use neap_core::client::Digest;
+
+use super::Api;
+use super::problem::Problem;
+use super::route::{Answer, Route};
+use super::routes::{PREFIX, routes};
+use crate::access::Need;
+use crate::proxy::is_body_timeout;
+
+const BODY_BYTES_MAX: usize = 4 << 20;
+
+/// A router over the table. What is not in it below the prefix is for the caller's fallback.
+pub(super) fn router(api: Arc<Api>) -> Router {
+    let mut by_path: BTreeMap<&'static str, Vec<Route>> = BTreeMap::new();
+    for route in routes() {
+        by_path.entry(route.path).or_default().push(route);
+    }
+    let mut router = Router::new();
+    for (path, routes) in by_path {
+        let (api, routes) = (api.clone(), Arc::new(routes));
+        let handler = move |params: Result<RawPathParams, _>, request: Request| {
+            let (api, routes) = (api.clone(), routes.clone());
+            async move {
+                let path = params.map(|params: RawPathParams| {
+                    params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+                });
+                match path {
+                    Ok(path) => finish(answer(api, &routes, path, request).await),
+                    Err::<_, axum::extract::rejection::RawPathParamsRejection>(_) => {
+                        finish(Err(Problem::bad_request("the path is not UTF-8 text")))
+                    }
+                }
+            }
+        };
+        router = router.route(&format!("{PREFIX}{path}"), any(handler));
+    }
+    let rest = move |request: Request| {
+        let api = api.clone();
+        async move { no_route(&api, request).await }
+    };
+    router.route(&format!("{PREFIX}/{{*rest}}"), any(rest))
+}
+
+/// A path below the prefix that is not in the table: a provider's, or nobody's.
+async fn no_route(api: &Api, request: Request) -> Response {
+    if let Some(proxy) = api.proxy.as_ref().filter(|proxy| proxy.relays(request.uri().path())) {
+        return proxy.clone().relay(request).await;
+    }
+    let problem = match api.access.check(request.method(), request.headers(), Need::Read) {
+        Ok(_) => Problem::not_found("no_route", "there is no such route").hint("/api/v1/openapi.json lists them"),
+        Err(refused) => refused.into(),
+    };
+    finish(Err(problem))
+}
+
+async fn answer(
+    api: Arc<Api>,
+    routes: &[Route],
+    path: Vec<(String, String)>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (head, body) = request.into_parts();
+    let method = if head.method == Method::HEAD { Method::GET } else { head.method.clone() };
+    let route = routes.iter().find(|route| route.method == method);
+    api.access.check(&head.method, &head.headers, route.map_or(Need::Read, |route| route.need))?;
+    let Some(route) = route else { return Ok(not_allowed(routes)) };
+    let body = read_body(route, &head.headers, body).await?;
+    let header =
+        |name: &str| head.headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+    let call = route.call(path, head.uri.query().unwrap_or_default(), header, body)?;
+    match (route.handler)(api, call).await? {
+        Answer::Stream(response) => Ok(response),
+        Answer::Json(value) => {
+            let text = value.to_string();
+            debug_assert!(text.len() <= super::page::ANSWER_BYTES_MAX, "an answer is bounded: {}", route.id);
+            Ok(json_response(route, &head.headers, text))
+        }
+    }
+}
+
+async fn read_body(route: &Route, headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
+    if route.body.is_none() {
+        return Ok(Bytes::new());
+    }
+    let kind = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
+    let kind = kind.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+    if !kind.eq_ignore_ascii_case(b"application/json") {
+        return Err(Problem::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "not_json",
+            "the body must be application/json",
+        ));
+    }
+    axum::body::to_bytes(body, BODY_BYTES_MAX).await.map_err(|error| {
+        if is_body_timeout(&error) {
+            return Problem::new(StatusCode::REQUEST_TIMEOUT, "too_slow", "the body did not arrive in time");
+        }
+        let detail = format!("the body has more than {BODY_BYTES_MAX} bytes, or is incomplete");
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail)
+    })
+}
+
+fn not_allowed(routes: &[Route]) -> Response {
+    let allowed: Vec<&str> = routes.iter().map(|route| route.method.as_str()).collect();
+    let allowed = allowed.join(", ");
+    let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "no_method", format!("this route has {allowed}"));
+    let mut response = problem.into_response();
+    if let Ok(value) = HeaderValue::from_str(&allowed) {
+        response.headers_mut().insert(header::ALLOW, value);
+    }
+    response
+}
+
+fn json_response(route: &Route, asked: &HeaderMap, text: String) -> Response {
+    let is_tagged = route.method == Method::GET && !route.is_live;
+    let tag = is_tagged.then(|| format!("\"{}\"", Digest::of("neap answer", &[text.as_bytes()])));
+    let is_known = |tag: &String| {
+        let known = asked.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
+        known.is_some_and(|known| known.split(',').any(|one| one.trim().trim_start_matches("W/") == tag))
+    };
+    let mut response = match &tag {
+        Some(tag) if is_known(tag) => StatusCode::NOT_MODIFIED.into_response(),
+        Some(_) | None => {
+            let mut response = text.into_response();
+            response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            response
+        }
+    };
+    if let Some(tag) = tag.and_then(|tag| HeaderValue::from_str(&tag).ok()) {
+        response.headers_mut().insert(header::ETAG, tag);
+        response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    }
+    response
+}
+
+/// Headers that every answer has.
+pub(crate) fn finish(outcome: Result<Response, Problem>) -> Response {
+    let mut response = outcome.unwrap_or_else(Problem::into_response);
+    let headers = response.headers_mut();
+    let all = [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    for (name, value) in all {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    response
+}

@@ -1,0 +1,64 @@
+// The page beside the proxy: what passes shows within a second.
+
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { after, before, test } from "node:test";
+import { goTo, launch, settled, violations, withPage } from "./harness.js";
+import { SKIP, withProxy } from "./neap.js";
+
+const LIVE_MS = 1_000;
+
+/** @type {any} */
+let browser;
+before(async () => (browser = await launch()));
+after(() => browser.close());
+
+/** A provider that always gives the same answer. @param {(url: string) => Promise<void>} check */
+async function withProvider(check) {
+  const answer = {
+    id: "c1", object: "chat.completion", created: 1, model: "gpt-4o", choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content: "Noted." } }],
+    usage: { prompt_tokens: 60, completion_tokens: 3, total_tokens: 63, prompt_tokens_details: { cached_tokens: 0 } },
+  };
+  const server = createServer((request, response) => {
+    request.resume();
+    request.on("end", () => response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer)));
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(undefined)));
+  const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
+  try {
+    await check(`http://127.0.0.1:${port}/v1`);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+test("a proxied request shows within a second, and its turn in the context", { skip: SKIP }, () => withProvider((upstream) => withProxy(upstream, async ({ origin, token }) => {
+  /** @type {{ role: string, content: string }[]} */
+  const messages = [];
+  const say = async (/** @type {string} */ content) => {
+    messages.push({ role: "user", content });
+    const response = await fetch(`${origin}/v1/chat/completions`, {
+      method: "POST", headers: { "content-type": "application/json", authorization: "Bearer sk-test" }, body: JSON.stringify({ model: "gpt-4o", messages }),
+    });
+    assert.equal(response.status, 200);
+    const { choices: [{ message }] } = /** @type {any} */ (await response.json());
+    messages.push(message);
+  };
+  await withPage(browser, `${origin}/ui/#/now`, async (page) => {
+    await settled(page, "now");
+    await page.getByText("Nothing has passed yet").waitFor();
+    await page.locator(".link-state[data-state=live]").waitFor();
+    await say("The staging host is called harbour, remember that please.");
+    await page.locator(".figure.lead dd", { hasText: /^1/u }).waitFor({ timeout: LIVE_MS });
+    await say("And the production host is called pier.");
+    await page.locator(".figure.lead dd", { hasText: /^2/u }).waitFor({ timeout: LIVE_MS });
+    assert.deepEqual(await violations(page), []);
+    await page.locator(".virtual-row a").first().click();
+    await settled(page, "context");
+    await page.getByText("And the production host is called pier.").first().waitFor();
+    await say("Which one is staging?");
+    await page.getByText("Which one is staging?").first().waitFor({ timeout: LIVE_MS });
+    await goTo(page, "cost");
+  }, { extraHTTPHeaders: { authorization: `Bearer ${token}` } });
+})));

@@ -1,0 +1,35 @@
+//! The tokens of the HTTP API, in the data directory: one that may change things, one that may only read. The first
+//! server makes them.
+
+use std::path::{Path, PathBuf};
+
+use neap_server::access::{ApiToken, Scope};
+
+use crate::env::DataDir;
+use crate::mcp_token;
+use crate::out::Failure;
+
+pub(crate) struct ApiTokens {
+    pub(crate) tokens: Vec<ApiToken>,
+    /// Their texts, which must not reach a provider.
+    pub(crate) secrets: Vec<String>,
+    /// The file of the one that may change things.
+    pub(crate) path: PathBuf,
+}
+
+pub(crate) fn load_or_create(data: &DataDir) -> Result<ApiTokens, Failure> {
+    let (path, read_path) = (data.api_token_file(), data.api_read_token_file());
+    let (write, read) = (load(&path)?, load(&read_path)?);
+    let tokens = vec![ApiToken::new(&write, Scope::Write), ApiToken::new(&read, Scope::Read)];
+    Ok(ApiTokens { tokens, secrets: vec![write, read], path })
+}
+
+fn load(path: &Path) -> Result<String, Failure> {
+    let text = mcp_token::load_or_create(path)?.trim().to_owned();
+    if text.chars().count() < mcp_token::CHARS_MIN || text.chars().any(char::is_whitespace) {
+        let (path, min) = (path.display(), mcp_token::CHARS_MIN);
+        return Err(Failure::new(format!("the token in {path} has fewer than {min} characters, or a space"))
+            .hint("remove the file; the next start makes a new one"));
+    }
+    Ok(text)
+}

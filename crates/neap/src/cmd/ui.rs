@@ -1,0 +1,78 @@
+//! `neap ui`: the page and the HTTP API on the local store alone.
+
+use std::io::IsTerminal;
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
+
+use neap_engine::Engine;
+use neap_server::access::{Access, McpGate};
+use neap_server::api::{ApiHttp, ApiParts, BoundUi};
+use serde_json::json;
+
+use crate::agent_profile;
+use crate::api_token;
+use crate::app;
+use crate::cli::UiArgs;
+use crate::cmd::serve;
+use crate::env::{self, DataDir};
+use crate::files;
+use crate::out::{self, Failure};
+
+pub(crate) async fn run(data: &DataDir, args: UiArgs, json: bool) -> Result<ExitCode, Failure> {
+    let UiArgs { listen, no_open } = args;
+    if !listen.ip().is_loopback() {
+        return Err(Failure::new(format!("neap ui serves this machine only, not {listen}"))
+            .hint("`neap serve` serves the page to others, too"));
+    }
+    let bound = BoundUi::bind(listen).await?;
+    let address = bound.address();
+    let tokens = api_token::load_or_create(data)?;
+    let access = Arc::new(Access::new(Vec::new(), tokens.tokens, address.port(), McpGate::Closed));
+    let engine = app::agent_engine_builder(data)?.build();
+    let _indexer = engine.start_indexer();
+    let api = http(data, engine, access)?;
+    let url = format!("http://{address}{}", enter_path(&api)?);
+    if json {
+        out::print_json(&json!({
+            "url": url, "api": format!("http://{address}/api/v1"), "token_file": tokens.path,
+        }))?;
+    } else {
+        out::print_line(&url);
+        out::print_notice("the link lets one browser in, once; end with Ctrl-C");
+    }
+    if !no_open && !json && std::io::stdout().is_terminal() {
+        open(&url);
+    }
+    bound.into_server(api).run_until(serve::shutdown_signal()).await;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The API over an engine that has the selected agent.
+pub(crate) fn http(data: &DataDir, engine: Engine, access: Arc<Access>) -> Result<ApiHttp, Failure> {
+    let folder = data.clone();
+    Ok(ApiHttp::new(ApiParts {
+        engine,
+        agent_id: data.agent().clone(),
+        profile: agent_profile::load(data)?,
+        access,
+        on_erased: Box::new(move |session| {
+            let history = folder.history_file(session);
+            files::remove(&history)
+                .map_err(|error| format!("erased {session}, but not its input history: {error}"))
+        }),
+    }))
+}
+
+pub(crate) fn enter_path(api: &ApiHttp) -> Result<String, Failure> {
+    api.enter_path().map_err(|error| Failure::new(format!("cannot make a link: {error}")))
+}
+
+/// Tries to open a browser; the link is printed in any case.
+fn open(url: &str) {
+    let Some(opener) = env::url_opener() else { return };
+    let started =
+        Command::new(opener).arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    if let Err(error) = started {
+        tracing::debug!(target: "neap::ui", %error, "cannot open a browser");
+    }
+}
