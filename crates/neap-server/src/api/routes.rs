@@ -8,6 +8,7 @@ use super::{events, memories, memory_changes, prompt, search, sessions, system, 
 pub(crate) const PREFIX: &str = "/api/v1";
 
 const LIMIT: Param = Param::query("limit", Kind::Integer(1, LIMIT_MAX), "Most items; 50 unless given.");
+const POINTS: Param = Param::query("limit", Kind::Integer(1, 1_000), "Most items; 50 unless given.");
 const CURSOR: Param = Param::query("cursor", Kind::Text(256), "`next` of the page before.");
 const BEFORE: Param = Param::query("before", Kind::Integer(1, u64::MAX >> 1), "Turns before this one.");
 const OFFSET: Param = Param::query("offset", Kind::Integer(0, u64::MAX >> 12), "The first character.");
@@ -212,7 +213,7 @@ fn of_turns() -> Vec<Route> {
         get("/sessions/{session}/turns", "list_turns", "Turns, newest first", List("TurnRow"), call!(turns::list))
             .with(&[LIMIT, CURSOR, BEFORE]),
         get("/sessions/{session}/series", "series", "Turns for plots", List("SeriesRow"), call!(turns::series))
-            .with(&[LIMIT, CURSOR, BEFORE]),
+            .with(&[POINTS, CURSOR, BEFORE]),
         get("/sessions/{session}/turns/{turn}", "explain_turn", "A turn", One("Turn"), call!(turns::explain)),
         put(
             "/sessions/{session}/turns/{turn}",

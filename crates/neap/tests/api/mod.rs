@@ -44,8 +44,7 @@ impl Api {
         let mut api = Self::over(neap);
         let body = json!({"model": "gpt-4o", "messages": [{"role": "user", "content": "what is in the proxy?"}]});
         let headers = [("content-type", "application/json"), ("x-neap-session", "proxied")];
-        let answer =
-            api.server.ask("POST", "/v1/chat/completions", &headers, body.to_string().as_bytes());
+        let answer = api.server.ask("POST", "/v1/chat/completions", &headers, body.to_string().as_bytes());
         assert_eq!(answer.status, 200, "{}", answer.text());
         api.proxied = answer.header("x-neap-session").expect("a session").to_owned();
         api
@@ -63,7 +62,13 @@ impl Api {
         self.ask_with(method, path, &[], body)
     }
 
-    pub(crate) fn ask_with(&self, method: &str, path: &str, more: &[(&str, &str)], body: Option<&Value>) -> Answer {
+    pub(crate) fn ask_with(
+        &self,
+        method: &str,
+        path: &str,
+        more: &[(&str, &str)],
+        body: Option<&Value>,
+    ) -> Answer {
         let bearer = format!("Bearer {}", self.token);
         let mut headers = vec![("authorization", bearer.as_str())];
         let text = body.map(Value::to_string);
@@ -107,5 +112,8 @@ fn the_document_is_current() {
         std::fs::write(DOCUMENT, &made).expect("it can be written");
     }
     let is_current = std::fs::read_to_string(DOCUMENT).is_ok_and(|text| text == made);
-    assert!(is_current, "docs/openapi.json is not what the routes say: run this test with {WRITE}=1 and look at it");
+    assert!(
+        is_current,
+        "docs/openapi.json is not what the routes say: run this test with {WRITE}=1 and look at it"
+    );
 }
