@@ -81,9 +81,9 @@ fn check_type(rule: &Value, value: &Value, at: &str) -> Fits {
         "null" => value.is_null(),
         other => panic!("type {other}"),
     };
-    let fits = match rule {
-        Value::Array(names) => names.iter().filter_map(Value::as_str).any(is),
-        one => is(one.as_str().expect("a type")),
+    let fits = match rule.as_array() {
+        Some(names) => names.iter().filter_map(Value::as_str).any(is),
+        None => is(rule.as_str().expect("a type")),
     };
     ensure(fits, || format!("{at}: not {rule}: {value}"))
 }
