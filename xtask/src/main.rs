@@ -3,6 +3,7 @@
 mod agents;
 mod edges;
 mod mcp;
+mod page;
 mod picture;
 mod rooms;
 mod secrets;

@@ -6,15 +6,15 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{agents, mcp, root};
+use crate::{agents, mcp, page, root};
 
 /// Set by `.ci/run`: what cannot be installed although its installer is here is a failure.
 const STRICT: &str = "NEAP_TEST_STRICT";
 const INSTALL_TRIES: usize = 3;
 
 /// Needs only Rust and a C compiler: stores are temporary files, models are scripted. With Python or Node and a
-/// network, it also runs the OpenAI and Anthropic SDKs, schemathesis, the MCP conformance suite, Claude Code and Codex. Tests that
-/// could not run are counted at the end.
+/// network, it also runs the OpenAI and Anthropic SDKs, schemathesis, the MCP conformance suite, Claude Code and Codex, and
+/// the page in Chromium. Tests that could not run are counted at the end.
 #[allow(clippy::disallowed_methods, reason = "a folder in target/ that only this uses")]
 pub(crate) fn run() -> Result<()> {
     let skips = root().join("target/skipped");
@@ -30,12 +30,15 @@ pub(crate) fn run() -> Result<()> {
             install_fuzzer();
             mcp::install();
             agents::install();
+            page::install();
         });
         cargo(&[&tests[..], &["--no-run"]].concat())?;
         installing.join().map_err(|_| anyhow::anyhow!("the installation panicked"))?;
         check_installed()
     })?;
-    let result = run_timed(&tests, Command::new("cargo").args(tests).env("NEAP_TEST_SKIPS", &skips));
+    let command = format!("cargo {}", tests.join(" "));
+    let result = run_timed(&command, Command::new("cargo").args(tests).env("NEAP_TEST_SKIPS", &skips));
+    let result = result.and_then(|()| page::run(&skips));
     print_skips(&skips);
     result?;
     cargo(&["test", "--workspace", "--doc", "--quiet"])
@@ -51,6 +54,7 @@ fn check_installed() -> Result<()> {
         ("mcp/venv", &["python3"]),
         ("agents", &["npm"]),
         ("schemathesis", &["python3"]),
+        ("page", &["npm"]),
     ];
     let is_missing = |(folder, installers): &(&str, &[&str])| {
         !root().join("target").join(folder).join("ready").exists() && installers.iter().all(|name| has(name))
@@ -115,11 +119,10 @@ pub(crate) fn run_ok(program: &Path, args: &[&str]) -> bool {
 }
 
 fn cargo(args: &[&str]) -> Result<()> {
-    run_timed(args, Command::new("cargo").args(args))
+    run_timed(&format!("cargo {}", args.join(" ")), Command::new("cargo").args(args))
 }
 
-fn run_timed(args: &[&str], command: &mut Command) -> Result<()> {
-    let name = format!("cargo {}", args.join(" "));
+pub(crate) fn run_timed(name: &str, command: &mut Command) -> Result<()> {
     println!("── {name}");
     let started = Instant::now();
     let status = command.current_dir(root()).status().with_context(|| format!("cannot run {name}"))?;

@@ -3,6 +3,7 @@
 //! `routes` is the table, `route` checks a request against it, `openapi` makes the document of it, and the other modules
 //! answer. Nothing is decided here: the engine does what is asked. `page` bounds what is answered.
 
+mod changes;
 mod events;
 mod export;
 mod memories;

@@ -3,7 +3,7 @@
 use axum::http::Method;
 
 use super::route::{Form, Handler, Kind, LIMIT_MAX, Param, Place, Route};
-use super::{events, memories, memory_changes, prompt, search, sessions, system, turns};
+use super::{changes, events, memories, memory_changes, prompt, search, sessions, system, turns};
 
 pub(crate) const PREFIX: &str = "/api/v1";
 
@@ -208,12 +208,22 @@ fn of_turns() -> Vec<Route> {
     use Form::{List, One};
     let with =
         Param::query("with", Kind::Integer(1, u64::MAX >> 1), "The other turn; the one before unless given.");
+    let points =
+        Param::query("points", Kind::Integer(1, LIMIT_MAX), "So many turns, evenly spaced over the session.");
     let block = Param::query("block", Kind::Integer(0, u64::MAX >> 12), "The first block.");
     vec![
         get("/sessions/{session}/turns", "list_turns", "Turns, newest first", List("TurnRow"), call!(turns::list))
             .with(&[LIMIT, CURSOR, BEFORE]),
         get("/sessions/{session}/series", "series", "Turns for plots", List("SeriesRow"), call!(turns::series))
-            .with(&[POINTS, CURSOR, BEFORE]),
+            .with(&[POINTS, CURSOR, BEFORE, points]),
+        get(
+            "/sessions/{session}/changes",
+            "list_changes",
+            "What changed prompts, newest first",
+            List("Change"),
+            call!(changes::list),
+        )
+        .with(&[LIMIT, CURSOR, BEFORE]),
         get("/sessions/{session}/turns/{turn}", "explain_turn", "A turn", One("Turn"), call!(turns::explain)),
         put(
             "/sessions/{session}/turns/{turn}",

@@ -26,7 +26,10 @@ pub(super) async fn list(api: Arc<Api>, call: Call) -> Outcome {
 }
 
 pub(super) async fn series(api: Arc<Api>, call: Call) -> Outcome {
-    let (rows, limit) = rows(&api, &call).await?;
+    let (rows, limit) = match call.integer("points") {
+        Some(points) => (spaced_rows(&api, &call, points).await?, usize::MAX),
+        None => rows(&api, &call).await?,
+    };
     let mut plotted = Vec::new();
     for row in rows {
         let mut value = to_value(&row)?;
@@ -42,6 +45,19 @@ async fn rows(api: &Api, call: &Call) -> Result<(Vec<TurnRow>, usize), Problem> 
     let limit = call.limit();
     let before = call.number_cursor()?.or_else(|| call.integer("before")).map(TurnNo);
     Ok((api.engine.turn_rows(&call.session()?, before, limit + 1).await?, limit))
+}
+
+/// Turns that are evenly spaced over a session, the newest among them.
+async fn spaced_rows(api: &Api, call: &Call, points: u64) -> Result<Vec<TurnRow>, Problem> {
+    let id = call.session()?;
+    let last = api.engine.head(&id).await?.turn.0;
+    let points = points.min(last);
+    let mut rows = Vec::new();
+    for point in 0..points {
+        let turn = last - last * point / points;
+        rows.extend(api.engine.turn_rows(&id, Some(TurnNo(turn + 1)), 1).await?);
+    }
+    Ok(rows)
 }
 
 pub(super) async fn explain(api: Arc<Api>, call: Call) -> Outcome {

@@ -13,7 +13,7 @@ export const NAME = "\"><svg onload=document.title='owned'>";
 export function poisonBlocks(blocks) {
   return blocks.map((block, index) => {
     const text = index === 1 ? LONG_LINE.slice(0, 20_000) : index % 2 === 0 ? ALL : BIDI;
-    return { ...block, text, chars: index === 1 ? LONG_LINE.length : text.length, why: SCRIPT, effort: block.effort && NAME };
+    return { ...block, text, chars: index === 1 ? LONG_LINE.length : text.length, why: SCRIPT, ...(block.effort ? { effort: NAME } : {}) };
   });
 }
 

@@ -73,7 +73,7 @@ export function blocks(turn) {
   return list.map((draft, block) => {
     const tokens = Math.max(1, Math.round(((share[draft.layer] ?? 1) * draft.text.length) / chars.get(draft.layer)));
     before += tokens;
-    return { block, ...draft, tokens, chars: draft.text.length, cached: before <= cached + 8 };
+    return { block, layer: draft.layer, role: draft.role, text: draft.text, why: draft.why, turn: draft.turn, ...(draft.effort === null ? {} : { effort: draft.effort }), tokens, chars: draft.text.length, cached: before <= cached + 8 };
   });
 }
 

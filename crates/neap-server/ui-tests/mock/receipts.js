@@ -1,16 +1,16 @@
 // Receipts of the summaries of a session.
 
-import { at, efforts } from "./session.js";
+import { at, effortRows } from "./session.js";
 
 /** @param {number} turns @returns {Api.SummaryAccount[]} */
 export function receipts(turns) {
   const list = [];
-  for (const effort of efforts(turns)) {
-    if (effort.concluded === null || effort.concluded === undefined || effort.opened === null || effort.opened === undefined) continue;
-    const number = effort.opened % 5;
-    const handle = `t${effort.opened}-${effort.concluded}@${effort.id}`;
+  for (const { effort, turns: { opened, concluded } } of effortRows(turns)) {
+    if (effort.status === "open") continue;
+    const number = opened % 5;
+    const handle = `t${opened}-${concluded}@${effort.id}`;
     list.push({
-      turn: effort.concluded, at: at(effort.concluded), of: effort.id, kind: "conclusion", source_tokens: effort.raw_tokens, summary_tokens: 74,
+      turn: concluded, at: at(concluded), of: effort.id, kind: "conclusion", source_tokens: effort.raw_tokens, summary_tokens: 74,
       receipt: {
         kinds: { identifier: { found: 11, retained: 9, recoverable: 2, missing: 0 }, number: { found: 9 + number, retained: 7, recoverable: 2 + number, missing: 0 }, date: { found: 2, retained: 2, recoverable: 0, missing: 0 }, negation: { found: 3, retained: 2, recoverable: 0, missing: 1 } },
         recoverable: [{ kind: "number", value: "40 ms" }, { kind: "number", value: "2,918,554" }, { kind: "identifier", value: "REFRESH_TTL_SECONDS" }],
@@ -20,7 +20,7 @@ export function receipts(turns) {
         handle,
       },
     });
-    list.push({ turn: effort.concluded - 4, at: at(effort.concluded - 4), of: `t${effort.opened}-${effort.opened + 3}@${effort.id}`, kind: "compaction", source_tokens: 1_420, summary_tokens: 131, receipt: { kinds: { number: { found: 5, retained: 5, recoverable: 0, missing: 0 } }, handle: `t${effort.opened}-${effort.opened + 3}@${effort.id}` } });
+    list.push({ turn: concluded - 4, at: at(concluded - 4), of: `t${opened}-${opened + 3}@${effort.id}`, kind: "compaction", source_tokens: 1_420, summary_tokens: 131, receipt: { kinds: { number: { found: 5, retained: 5, recoverable: 0, missing: 0 } }, handle: `t${opened}-${opened + 3}@${effort.id}` } });
   }
   return list;
 }

@@ -2,7 +2,7 @@
 
 import { LONG_LINE, poisonBlocks, ALL, NAME } from "./hostile.js";
 import { blocks, diff, prompt, turnDetail } from "./prompt.js";
-import { at, changesOf, cost, efforts, seriesRow, turnRow, words } from "./session.js";
+import { at, changesOf, cost, effortRows, seriesRow, turnRow, words } from "./session.js";
 import { receipts } from "./receipts.js";
 
 /** @typedef {{ status: number, body?: any, lines?: string }} Answer */
@@ -97,14 +97,14 @@ function session(world, method, [name = "", what, id, action], query, body) {
       return ok({ turns });
     case "series":
       if (query.get("points")) {
-        const points = Math.min(turns, Number(query.get("points")));
+        const points = Math.min(turns, 200, Number(query.get("points")));
         return ok({ items: Array.from({ length: points }, (_, index) => seriesRow(turns - Math.floor((index * turns) / points))), next: null });
       }
-      return turnPage(turns, query, seriesRow, 1000);
+      return turnPage(turns, query, seriesRow, 200);
     case "changes": {
       const list = [];
       const before = Number(query.get("cursor") ?? query.get("before") ?? turns + 1);
-      const limit = Number(query.get("limit") ?? 50);
+      const limit = Math.min(200, Number(query.get("limit") ?? 50));
       let of = Math.min(turns, before - 1);
       for (; of >= 1 && list.length < limit; of -= 1) list.push(...changesOf(of).reverse());
       return ok({ items: list, next: of >= 1 ? String(of + 1) : null });
@@ -149,7 +149,8 @@ function turnRoute(world, turn, action, query) {
 
 /** @param {import("./world.js").World} world @param {string} name @param {number} turns @param {string | undefined} id @param {string | undefined} action @param {URLSearchParams} query */
 function effortRoute(world, name, turns, id, action, query) {
-  const all = efforts(turns).map((effort) => {
+  const rows = effortRows(turns);
+  const all = rows.map(({ effort }) => {
     const place = world.places.get(effort.id);
     return place ? { ...effort, place, expanded: place === "expanded", status: place === "active" ? "open" : "concluded" } : effort;
   });
@@ -160,7 +161,8 @@ function effortRoute(world, name, turns, id, action, query) {
   if (action === undefined) return ok(effort);
   if (action === "log") {
     const list = [];
-    for (let of = Math.min(turns, (effort.opened ?? 1) + 9); of >= (effort.opened ?? 1); of -= 1) {
+    const { opened } = /** @type {{ turns: { opened: number } }} */ (rows.find((row) => row.effort.id === id)).turns;
+    for (let of = Math.min(turns, opened + 9); of >= opened; of -= 1) {
       const said = words(of);
       list.push({ turn: of, at: at(of), messages: [{ role: "user", content: world.isHostile ? ALL : said.ask, tokens: 20 }, { role: "assistant", content: said.reply, tokens: 30 }] });
     }
@@ -169,6 +171,7 @@ function effortRoute(world, name, turns, id, action, query) {
   const places = new Map([["expand", "expanded"], ["collapse", "shown"], ["conclude", "shown"], ["reopen", "active"]]);
   const place = places.get(action);
   if (!place) return problem(404, "there is no such route");
+  if (world.refusal !== "") return problem(422, world.refusal);
   if (action === "collapse" && effort.place !== "expanded") return problem(422, `'${id}' is not expanded`);
   world.places.set(id, place);
   world.tell("effort", { session: name, turn: turns, seq: 1, at: Date.now(), kind: `effort_${place}`, ids: [id] });

@@ -145,21 +145,26 @@ export function changesOf(turn) {
   return changes;
 }
 
-/** The efforts of a whole session, open ones first. @param {number} turns @returns {Api.Effort[]} */
-export function efforts(turns) {
+/** The efforts of a session with their turns, open ones first. @param {number} turns @returns {{ effort: Api.Effort, turns: ReturnType<typeof effortTurns> }[]} */
+export function effortRows(turns) {
   const list = [];
   for (let index = Math.floor((turns - 1) / PERIOD); index >= 0; index -= 1) {
-    const { opened, concluded, expanded, collapsed, evicted } = effortTurns(index);
+    const own = effortTurns(index);
+    const { concluded, expanded, collapsed, evicted } = own;
     const story = chapter(index);
     const isOpen = turns < concluded;
     const isExpanded = Boolean(expanded && collapsed && turns >= expanded && turns < collapsed);
     const place = isOpen ? "active" : isExpanded ? "expanded" : turns >= evicted ? "evicted" : "shown";
-    list.push({
+    list.push({ turns: own, effort: {
       id: story.id, name: story.name, status: isOpen ? "open" : "concluded", place, active: isOpen, expanded: isExpanded,
       raw_tokens: 3_100 + (index % 7) * 410, exchanges: 10, summary: isOpen ? null : story.summary, summary_tokens: isOpen ? null : 74,
       expansion_cost_tokens: isExpanded ? 1_480 : null, last_referenced_turn: Math.min(turns, collapsed ?? concluded),
-      opened, concluded: isOpen ? null : concluded,
-    });
+    } });
   }
   return list;
+}
+
+/** @param {number} turns */
+export function efforts(turns) {
+  return effortRows(turns).map((row) => row.effort);
 }

@@ -23,6 +23,8 @@ export class World {
     /** @type {Map<string, string>} */
     this.places = new Map();
     this.sent = 0;
+    /** Why the next change of an effort is refused. */
+    this.refusal = "";
   }
 
   /** @param {number} number @returns {Api.LoggedRequest} */

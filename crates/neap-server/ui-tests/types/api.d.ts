@@ -55,7 +55,7 @@ declare namespace Api {
   }
   interface Block {
     block: number; layer: string; role: string; tokens: number; chars: number; text: string; why: string;
-    turn: number | null; effort: string | null; cached: boolean; offset?: number;
+    turn?: number | null; effort?: string | null; cached: boolean; offset?: number;
   }
   interface Prompt {
     turn: number; kind: "assembled" | "forwarded" | "recorded"; exact: boolean; note: string | null; budget: number | null;
@@ -68,7 +68,7 @@ declare namespace Api {
   interface Effort {
     id: string; name: string; status: string; place: string; active: boolean; expanded: boolean; raw_tokens: number;
     exchanges: number; summary: string | null; summary_tokens: number | null; expansion_cost_tokens: number | null;
-    last_referenced_turn: number; opened?: number | null; concluded?: number | null;
+    last_referenced_turn: number;
   }
   interface Exchange extends Clipped { turn: number; at: number; messages: Message[] }
   interface ToolReply { text: string; banner: string | null; refusal: string | null }

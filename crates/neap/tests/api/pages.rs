@@ -34,6 +34,7 @@ fn every_list_is_the_same_in_pages_of_any_size() {
         "/sessions",
         "/sessions/default/turns",
         "/sessions/default/series",
+        "/sessions/default/changes",
         "/sessions/default/events",
         "/sessions/default/efforts",
         "/sessions/default/receipts",

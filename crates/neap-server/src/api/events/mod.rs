@@ -17,6 +17,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 pub(super) use serve::serve;
+pub(super) use translate::event_ids;
 
 /// Events kept for watchers that come back.
 const KEPT_MAX: usize = 4_096;

@@ -10,20 +10,28 @@ use super::LiveEvent;
 pub(super) fn translate(session: Option<&SessionId>, recorded: &RecordedEvent) -> Option<LiveEvent> {
     let RecordedEvent { seq, at, event } = recorded;
     let mut data = json!({"session": session, "turn": event.turn(), "seq": seq, "at": at, "kind": event.kind()});
-    let (name, ids) = match event {
-        Event::Turn(_) => ("turn", None),
-        Event::Client(ClientEvent::RequestPassed { .. }) => ("turn", None),
-        Event::Client(ClientEvent::Compacted { .. }) | Event::Window(_) => ("rewrite", None),
+    let name = match event {
+        Event::Turn(_) | Event::Client(ClientEvent::RequestPassed { .. }) => "turn",
+        Event::Client(ClientEvent::Compacted { .. }) | Event::Window(_) => "rewrite",
         // Bookkeeping of the proxy's.
         Event::Client(ClientEvent::HistoryLinked { .. }) => return None,
-        Event::Effort(event) => ("effort", Some(effort_ids(event))),
-        Event::Memory(event) => ("memory", Some(memory_ids(event))),
-        Event::Session(_) => ("session", None),
+        Event::Effort(_) => "effort",
+        Event::Memory(_) => "memory",
+        Event::Session(_) => "session",
     };
-    if let (Some(ids), Some(fields)) = (ids, data.as_object_mut()) {
+    if let (Some(ids), Some(fields)) = (event_ids(event), data.as_object_mut()) {
         fields.insert("ids".to_owned(), ids);
     }
     Some(LiveEvent { name, data })
+}
+
+/// The efforts or memories of an event.
+pub(in crate::api) fn event_ids(event: &Event) -> Option<Value> {
+    match event {
+        Event::Effort(event) => Some(effort_ids(event)),
+        Event::Memory(event) => Some(memory_ids(event)),
+        Event::Turn(_) | Event::Client(_) | Event::Window(_) | Event::Session(_) => None,
+    }
 }
 
 fn effort_ids(event: &EffortEvent) -> Value {

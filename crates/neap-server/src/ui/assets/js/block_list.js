@@ -97,8 +97,8 @@ export function withHeads(blocks) {
  */
 export function blockDetail(session, turn, block) {
   const { name, group, about } = layerInfo(block.layer);
-  const effort = block.effort === null ? null : h("a", { href: placeHash("efforts", session, { effort: block.effort }) }, oneLine(block.effort, 80));
-  const origin = block.turn === null ? null : h("a", { href: placeHash("timeline", session, { turn: block.turn }) }, `turn ${block.turn}`);
+  const effort = !block.effort ? null : h("a", { href: placeHash("efforts", session, { effort: block.effort }) }, oneLine(block.effort, 80));
+  const origin = !block.turn ? null : h("a", { href: placeHash("timeline", session, { turn: block.turn }) }, `turn ${block.turn}`);
   const text = h("div", {}, textBlock(block.text, "The block's text"));
   const rest = block.chars - block.text.length;
   const content = [

@@ -1,10 +1,12 @@
 // Fetches what changed prompts within a range of turns.
 
-import { ApiError, get, pathOf } from "./api.js";
+import { get, pathOf } from "./api.js";
 
-const PAGE = 1_000;
-const ROWS = 200;
-const PAGES_MAX = 10;
+/** The most that the server gives at once. */
+const PAGE = 200;
+/** Turns of a session that are shown one by one. */
+const WHOLE_TURNS = 1_000;
+const PAGES_MAX = 20;
 
 /**
  * Changes of the turns `from` to `to`, oldest first.
@@ -14,9 +16,8 @@ const PAGES_MAX = 10;
  * @param {AbortSignal} signal
  * @returns {Promise<Api.Change[]>}
  */
-export async function fetchChanges(session, from, to, signal) {
-  const path = pathOf("sessions", session, "changes");
-  return collect(path, from, to, PAGE, (item) => [/** @type {Api.Change} */ (item)], signal);
+export function fetchChanges(session, from, to, signal) {
+  return collect(pathOf("sessions", session, "changes"), from, to, signal);
 }
 
 /**
@@ -28,49 +29,48 @@ export async function fetchChanges(session, from, to, signal) {
  * @returns {Promise<Api.SeriesRow[]>}
  */
 export async function fetchSeries(session, from, to, signal) {
-  return collect(pathOf("sessions", session, "series"), from, to, PAGE, (item) => [/** @type {Api.SeriesRow} */ (item)], signal);
+  const path = pathOf("sessions", session, "series");
+  /** @type {Promise<Api.SeriesRow[]>[]} */
+  const parts = [];
+  for (let first = from; first <= to; first += PAGE) {
+    parts.push(collect(path, first, Math.min(to, first + PAGE - 1), signal));
+  }
+  return (await Promise.all(parts)).flat();
 }
 
 /**
- * Some turns of the whole session, evenly spaced, oldest first.
+ * A session's turns, or some of them, evenly spaced; oldest first.
  * @param {string} session
  * @param {number} turns
  * @param {AbortSignal} signal
  * @returns {Promise<Api.SeriesRow[]>}
  */
 export async function fetchOverview(session, turns, signal) {
-  if (turns <= PAGE) return fetchSeries(session, 1, turns, signal);
-  try {
-    /** @type {Api.Page<Api.SeriesRow>} */
-    const page = await get(pathOf("sessions", session, "series"), { points: 500 }, signal);
-    return page.items.reverse();
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.status !== 400) throw error;
-    return fetchSeries(session, turns - PAGE + 1, turns, signal);
-  }
+  if (turns <= WHOLE_TURNS) return fetchSeries(session, 1, turns, signal);
+  /** @type {Api.Page<Api.SeriesRow>} */
+  const page = await get(pathOf("sessions", session, "series"), { points: PAGE }, signal);
+  return page.items.reverse();
 }
 
 /**
- * @template T
+ * @template {{ turn: number | null }} T
  * @param {string} path
  * @param {number} from
  * @param {number} to
- * @param {number} limit
- * @param {(item: any) => T[]} read
  * @param {AbortSignal} signal
+ * @returns {Promise<T[]>}
  */
-async function collect(path, from, to, limit, read, signal) {
+async function collect(path, from, to, signal) {
   /** @type {T[]} */
   const newestFirst = [];
   /** @type {string | null} */
   let cursor = null;
   for (let page = 0; page < PAGES_MAX; page += 1) {
-    /** @type {Api.Page<any>} */
-    const answer = await get(path, { before: to + 1, limit: Math.min(limit, Math.max(ROWS, to - from + 1)), cursor }, signal);
-    const items = answer.items.filter((item) => item.turn !== null && item.turn >= from);
-    newestFirst.push(...items.flatMap(read));
+    /** @type {Api.Page<T>} */
+    const answer = await get(path, { before: to + 1, limit: PAGE, cursor }, signal);
+    newestFirst.push(...answer.items.filter(({ turn }) => turn !== null && turn >= from && turn <= to));
     cursor = answer.next;
-    if (cursor === null || answer.items.some((item) => item.turn < from)) break;
+    if (cursor === null || answer.items.some(({ turn }) => turn !== null && turn < from)) break;
   }
   return newestFirst.reverse();
 }

@@ -4,7 +4,7 @@ import { h } from "./dom.js";
 import { count, counted, dollars, percent, words } from "./format.js";
 import { placeHash } from "./router.js";
 import { oneLine } from "./safe_text.js";
-import { figure } from "./screen_head.js";
+import { figure, tableHolder } from "./screen_head.js";
 
 const NAMED_MAX = 12;
 
@@ -59,12 +59,12 @@ export function leftOut(session, turn) {
     if (log.excerpted) rows.push([`A message of ${oneLine(of, 60)}`, 1, "cut to its head and tail", []]);
   }
   if (ledger.rounds_left_out) rows.push(["Tool rounds of this turn", ledger.rounds_left_out, "no room for all of them", []]);
-  const table = h("div", { class: "table-holder" }, h("table", { class: "plain-table" },
+  const table = tableHolder("What was left out, and why", h("table", { class: "plain-table" },
     h("thead", {}, h("tr", {}, h("th", {}, "What"), h("th", { class: "number" }, "How many"), h("th", {}, "Why"))),
     h("tbody", {}, rows.map(([what, number, why, ids]) => h("tr", {},
       h("td", {}, String(what)),
       h("td", { class: "number" }, count(Number(number))),
       h("td", {}, String(why), /** @type {string[]} */ (ids).flatMap((id) => [" ", effort(id)])))))));
   const text = "Nothing: all that is stored is in this prompt, in full or in short.";
-  return h("section", { class: "card", "aria-label": "Left out" }, h("h2", {}, "Left out"), rows.length > 0 ? table : h("p", { class: "muted" }, text));
+  return h("section", { class: "card stack", "aria-label": "Left out" }, h("h2", {}, "Left out"), rows.length > 0 ? table : h("p", { class: "muted" }, text));
 }

@@ -27,14 +27,15 @@ export function pricesOf(policy) {
  * Running sums over turns. A proxied turn has what its requests cost; an assembled one is compared by its prices.
  * @param {Api.SeriesRow[]} rows oldest first
  * @param {Prices | null} prices
+ * @param {number} [before] tokens of the whole history before the first row
  * @returns {CostPoint[]}
  */
-export function costPoints(rows, prices) {
+export function costPoints(rows, prices, before = 0) {
   let spent = 0;
   let untouched = 0;
   let rewriting = 0;
   let hasRewriting = false;
-  let historyBefore = 0;
+  let historyBefore = before;
   return rows.map((row) => {
     let sent = 0;
     let cached = 0;

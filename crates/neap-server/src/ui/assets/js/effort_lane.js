@@ -40,11 +40,11 @@ export function stretches(effort, changes, turns) {
 function known(effort, before) {
   /** @type {{ phase: Phase, at: number }[]} */
   const starts = [];
-  const put = (/** @type {Phase} */ phase, /** @type {number | null | undefined} */ at) => {
-    if (at !== null && at !== undefined && at < before) starts.push({ phase, at });
+  const put = (/** @type {Phase} */ phase, /** @type {number | null} */ at) => {
+    if (at !== null && at < before) starts.push({ phase, at });
   };
-  put("open", effort.opened ?? Math.max(1, (effort.concluded ?? effort.last_referenced_turn) - effort.exchanges));
-  put("summary", effort.concluded ?? (effort.status === "concluded" ? effort.last_referenced_turn : null));
+  put("open", Math.max(1, effort.last_referenced_turn - effort.exchanges));
+  put("summary", effort.status === "concluded" ? effort.last_referenced_turn : null);
   return starts;
 }
 
@@ -67,10 +67,16 @@ export function effortLane(parts, range) {
   return lane;
 }
 
-/** @param {Api.Effort[]} efforts @param {number} turns */
+/**
+ * The turns in which something happened to these efforts, with a little room.
+ * @param {Stretch[][]} efforts
+ * @param {number} turns
+ */
 export function rangeOf(efforts, turns) {
-  const first = Math.min(turns, ...efforts.map((effort) => effort.opened ?? Math.max(1, effort.last_referenced_turn - effort.exchanges)));
-  const last = Math.max(first + 1, ...efforts.map((effort) => Math.max(effort.last_referenced_turn, effort.concluded ?? turns)));
-  const room = Math.ceil((last - first) * 0.06);
+  const starts = efforts.flat().map((stretch) => stretch.from);
+  const open = efforts.some((parts) => parts.at(-1)?.phase === "open");
+  const first = Math.min(turns, ...starts);
+  const last = open ? turns : Math.max(first + 1, ...starts);
+  const room = Math.ceil((last - first) * 0.08);
   return { from: Math.max(1, first - room), to: Math.min(turns, last + room) };
 }

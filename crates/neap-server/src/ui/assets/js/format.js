@@ -47,6 +47,7 @@ export function percent(part, whole) {
 export function dollars(value) {
   if (value === null || value === undefined) return "–";
   const size = Math.abs(value);
+  if (size >= 1000) return `${value < 0 ? "-" : ""}$${WHOLE.format(size)}`;
   const digits = size === 0 || size >= 0.995 ? 2 : size >= 0.01 ? 3 : 5;
   return `${value < 0 ? "-" : ""}$${size.toFixed(digits)}`;
 }

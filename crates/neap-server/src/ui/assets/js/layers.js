@@ -66,11 +66,12 @@ export function groupTokens(layers) {
 
 /**
  * What a block is, in a few words.
- * @param {{ layer: string, role: string, turn: number | null, effort: string | null }} block
+ * @param {{ layer: string, role: string, turn?: number | null, effort?: string | null }} block
  */
 export function blockTitle(block) {
-  const { name } = layerInfo(block.layer);
+  const { name, group } = layerInfo(block.layer);
   if (block.layer === "summaries" && block.effort) return `Summary of ${block.effort}`;
-  if (block.turn !== null) return `Turn ${block.turn}, ${block.role}`;
-  return block.effort ? `${name} of ${block.effort}` : name;
+  if (block.turn) return `Turn ${block.turn}, ${block.role}`;
+  if (block.effort) return `${name} of ${block.effort}`;
+  return group === "logs" || group === "tail" || group === "message" ? `${name}, ${block.role}` : name;
 }

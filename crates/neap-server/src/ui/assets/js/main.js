@@ -2,11 +2,12 @@
 
 import { ApiError } from "./api.js";
 import { fill, h } from "./dom.js";
-import { failureBox, loadingBox } from "./empty.js";
+import { failureBox, loadingBox, noSessionBox } from "./empty.js";
 import { addShortcuts, listenForKeys, setScreenShortcuts, showShortcuts } from "./keys.js";
 import { connect, onLive } from "./live.js";
-import { setNoticeHost } from "./notice.js";
+import { notify, setNoticeHost } from "./notice.js";
 import { parsePlace, placeHash } from "./router.js";
+import { screenHead } from "./screen_head.js";
 import { SCREENS, screenOf } from "./screens.js";
 import { chooseSession, openSwitcher, rememberSession } from "./session_switcher.js";
 import { buildShell } from "./shell.js";
@@ -42,7 +43,8 @@ async function showPlace() {
       history.replaceState(null, "", placeHash(screen.id, session, Object.fromEntries(place.query)));
     }
     host.replaceChildren();
-    await module.show(host, { session, query: place.query, signal });
+    if (screen.ofSession && session === "") fill(host, screenHead(screen.id), noSessionBox());
+    else await module.show(host, { session, query: place.query, signal });
   } catch (error) {
     if (signal.aborted) return;
     fill(host, failureBox(error, showPlace));
@@ -78,6 +80,12 @@ addShortcuts([
   { keys: "?", does: "this list", act: showShortcuts },
 ]);
 listenForKeys();
+addEventListener("unhandledrejection", (event) => {
+  // A screen that was left has ended its requests; what else fails in the background is told here.
+  if (event.reason instanceof ApiError) notify(event.reason.message, "bad");
+  else if (event.reason?.name !== "AbortError") return;
+  event.preventDefault();
+});
 addEventListener("hashchange", (event) => {
   if (new URL(event.newURL).hash !== "#main") showPlace();
 });

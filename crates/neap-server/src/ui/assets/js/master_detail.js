@@ -3,7 +3,7 @@
 import { openDialog } from "./dialog.js";
 import { fill, h } from "./dom.js";
 
-const WIDE = matchMedia("(min-width: 75.01rem)");
+const WIDE = "(min-width: 75.01rem)";
 
 /**
  * @param {HTMLElement} list
@@ -12,13 +12,14 @@ const WIDE = matchMedia("(min-width: 75.01rem)");
  * @param {"wide-right" | "even"} [layout]
  */
 export function masterDetail(list, placeholder, label, layout = "wide-right") {
+  const wide = matchMedia(WIDE);
   const detail = h("section", { class: "card detail sticks", "aria-label": label }, placeholder);
   const element = h("div", { class: `columns ${layout}` }, list, detail);
   /** @type {HTMLDialogElement | null} */
   let dialog = null;
-  const arrange = () => (detail.hidden = !WIDE.matches);
+  const arrange = () => (detail.hidden = !wide.matches);
   arrange();
-  WIDE.addEventListener("change", () => {
+  wide.addEventListener("change", () => {
     arrange();
     dialog?.close();
   });
@@ -30,7 +31,7 @@ export function masterDetail(list, placeholder, label, layout = "wide-right") {
      * @param {boolean} asked false if nobody clicked: then no dialog opens
      */
     show(title, content, asked) {
-      if (WIDE.matches) {
+      if (wide.matches) {
         fill(detail, h("h2", {}, title), ...content);
         return;
       }

@@ -6,7 +6,7 @@ import { fill, h } from "./dom.js";
 import { failureBox } from "./empty.js";
 import { counted, time, words } from "./format.js";
 import { openEditor } from "./memory_edit.js";
-import { bodyRows, marks, memoryLine, statusKind } from "./memory_text.js";
+import { authorName, bodyRows, marks, memoryLine, statusKind } from "./memory_text.js";
 import { notify } from "./notice.js";
 import { placeHash } from "./router.js";
 import { oneLine, visible } from "./safe_text.js";
@@ -110,7 +110,7 @@ export function memoryDetail(memory, signal, on) {
       button("Forget …", "erase it for good", forget, "danger")),
     h("dl", { class: "pairs" },
       bodyRows(memory.body).flatMap(([name, text]) => [h("dt", {}, words(name)), h("dd", { class: "said" }, visible(text))]),
-      h("dt", {}, "written by"), h("dd", {}, `a ${words(provenance.author)}, trust ${provenance.trust}`),
+      h("dt", {}, "written by"), h("dd", {}, `${authorName(provenance.author)}, trust ${provenance.trust}`),
       h("dt", {}, "comes from"), h("dd", {}, source),
       h("dt", {}, "written"), h("dd", {}, time(memory.created)),
       memory.valid_until ? [h("dt", {}, "valid until"), h("dd", {}, time(memory.valid_until))] : []),

@@ -5,6 +5,7 @@ import { oneLine } from "./safe_text.js";
 export const KINDS = ["fact", "decision", "procedure", "episode", "censor"];
 export const STATUSES = ["new", "confirmed", "core", "recorded", "pending", "reviewed", "active", "effective", "ineffective", "created", "escalated", "summarized", "archived", "superseded", "inactive", "retired"];
 export const AUTHORS = ["person", "model", "tool", "import"];
+const AUTHOR_NAMES = new Map([["person", "a person"], ["model", "a model"], ["tool", "a tool"], ["import", "an import"]]);
 export const TRUSTS = ["high", "medium", "low"];
 
 /** Fields that a person may write, by kind; `list` has one entry a line. */
@@ -37,6 +38,11 @@ export function memoryLine(memory) {
     default:
       return oneLine(JSON.stringify(body), 200);
   }
+}
+
+/** @param {string} author */
+export function authorName(author) {
+  return AUTHOR_NAMES.get(author) ?? oneLine(author, 40);
 }
 
 /** @param {{ by?: string, of?: string } | undefined} pattern */

@@ -1,6 +1,7 @@
 // A plot of figures over turns, drawn at the size it has on the screen.
 
 import { fill, h, svg } from "./dom.js";
+import { count } from "./format.js";
 
 /** @typedef {{ name: string, kind: "accent" | "quiet" | "warm" | "area", values: (number | null)[] }} Series */
 /**
@@ -13,8 +14,9 @@ import { fill, h, svg } from "./dom.js";
  * @property {number} [top] the least upper end of the y axis
  */
 
-const BOTTOM = 22;
+const BOTTOM = 26;
 const TOP = 10;
+const RIGHT = 16;
 const TICKS = 4;
 
 /**
@@ -25,7 +27,9 @@ const TICKS = 4;
  * @param {(x: number) => void} [options.onPick]
  * @param {number} [options.left] room for the names of the y axis, in pixels
  */
-export function plot({ label, height, format, onPick, left = 56 }) {
+export function plot({ label, height: designHeight, format, onPick, left: designLeft = 56 }) {
+  const height = scaled(designHeight);
+  const left = scaled(designLeft);
   const canvas = svg("svg", { class: "plot", role: "img", "aria-label": label, height });
   const readout = h("p", { class: "small muted plot-readout" }, "\u00a0");
   const legend = h("ul", { class: "legend small" });
@@ -35,7 +39,7 @@ export function plot({ label, height, format, onPick, left = 56 }) {
 
   const low = () => data.x[0] ?? 0;
   const high = () => data.x.at(-1) ?? 1;
-  const px = (/** @type {number} */ x) => left + ((x - low()) / Math.max(1, high() - low())) * (width - left - 12);
+  const px = (/** @type {number} */ x) => left + ((x - low()) / Math.max(1, high() - low())) * (width - left - RIGHT);
   const peak = () => niceTop(Math.max(data.top ?? 0, (data.limit ?? 0) * 1.04, ...data.series.flatMap((each) => each.values.map((value) => value ?? 0))));
   const py = (/** @type {number} */ y, /** @type {number} */ top) => TOP + (1 - y / top) * (height - TOP - BOTTOM);
 
@@ -44,14 +48,14 @@ export function plot({ label, height, format, onPick, left = 56 }) {
     canvas.setAttribute("width", String(width));
     canvas.setAttribute("viewBox", `0 0 ${width} ${height}`);
     const grid = Array.from({ length: TICKS + 1 }, (_, step) => (top * step) / TICKS).flatMap((value) => [
-      svg("line", { class: "grid", x1: left, x2: width - 12, y1: py(value, top), y2: py(value, top) }),
+      svg("line", { class: "grid", x1: left, x2: width - RIGHT, y1: py(value, top), y2: py(value, top) }),
       svg("text", { class: "tick", x: left - 8, y: py(value, top) + 4, "text-anchor": "end" }, format(value)),
     ]);
     const ticks = xTicks(low(), high(), Math.max(2, Math.floor(width / 110))).map((x) =>
-      svg("text", { class: "tick", x: px(x), y: height - 4, "text-anchor": "middle" }, String(x)));
+      svg("text", { class: "tick", x: px(x), y: height - 4, "text-anchor": px(x) > width - scaled(40) ? "end" : "middle" }, count(x)));
     const marks = (data.marks ?? []).map((x) => svg("line", { class: "mark", x1: px(x), x2: px(x), y1: TOP, y2: height - BOTTOM }));
     const lines = data.series.map((each) => svg("path", { class: `line-${each.kind}`, d: path(each, top) }));
-    const limit = data.limit === undefined ? null : svg("line", { class: "limit", x1: left, x2: width - 12, y1: py(data.limit, top), y2: py(data.limit, top) });
+    const limit = data.limit === undefined ? null : svg("line", { class: "limit", x1: left, x2: width - RIGHT, y1: py(data.limit, top), y2: py(data.limit, top) });
     const chosen = data.chosen === null || data.chosen === undefined ? null : svg("line", { class: "chosen", x1: px(data.chosen), x2: px(data.chosen), y1: 0, y2: height - BOTTOM });
     fill(canvas, grid, ticks, marks, lines, limit, chosen);
   }
@@ -85,7 +89,7 @@ export function plot({ label, height, format, onPick, left = 56 }) {
     const index = nearest(event);
     if (data.x.length === 0) return;
     const parts = data.series.filter((each) => each.values[index] !== null).map((each) => `${each.name} ${format(each.values[index] ?? 0)}`);
-    readout.textContent = `Turn ${data.x[index]}: ${parts.join(", ")}`;
+    readout.textContent = `Turn ${count(data.x[index])}: ${parts.join(", ")}`;
   });
   canvas.addEventListener("pointerleave", () => (readout.textContent = "\u00a0"));
   if (onPick) {
@@ -117,6 +121,11 @@ export function plot({ label, height, format, onPick, left = 56 }) {
       draw();
     },
   };
+}
+
+/** A length that grows with the page's font. @param {number} pixels at a font of 16 pixels */
+export function scaled(pixels) {
+  return Math.round((pixels / 16) * parseFloat(getComputedStyle(document.documentElement).fontSize));
 }
 
 /** The least round number that is not below. @param {number} value */

@@ -57,3 +57,24 @@ export function layersOf(prompt) {
   for (const { layer, tokens } of prompt.blocks) sums[layer] = (sums[layer] ?? 0) + tokens;
   return sums;
 }
+
+/** @param {Record<string, number>} layers */
+export function sumOf(layers) {
+  return Object.values(layers).reduce((sum, tokens) => sum + tokens, 0);
+}
+
+/**
+ * The blocks, so that those of each layer add up to what it had when it was sent.
+ * @param {Api.Prompt} prompt
+ * @param {Record<string, number>} layers
+ * @returns {Api.Block[]}
+ */
+export function scaledBlocks(prompt, layers) {
+  /** @type {Record<string, number>} */
+  const sums = {};
+  for (const { layer, tokens } of prompt.blocks) sums[layer] = (sums[layer] ?? 0) + tokens;
+  return prompt.blocks.map((block) => {
+    const sum = sums[block.layer] ?? 0;
+    return sum > 0 ? { ...block, tokens: (block.tokens * (layers[block.layer] ?? 0)) / sum } : block;
+  });
+}

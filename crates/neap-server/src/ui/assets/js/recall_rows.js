@@ -26,7 +26,7 @@ export function memoryRow(candidate, isExpected) {
     h("div", { class: "row apart" },
       h("span", { class: "row" }, h("a", { href: placeHash("memories", "", { id: candidate.id }) }, candidate.id),
         h("span", { class: candidate.loaded ? "tag good" : "tag" }, candidate.loaded ? "loaded" : "left out"),
-        h("span", { class: "small muted" }, oneLine(candidate.why, 200))),
+        candidate.why !== "in" && h("span", { class: "small muted" }, oneLine(candidate.why, 200))),
       h("strong", { class: "number" }, candidate.score.toFixed(2))),
     partsBar(parts, 1),
     candidate.text !== undefined && h("p", { class: "said small" }, oneLine(candidate.text, 300)));

@@ -7,6 +7,7 @@ import { originalView } from "./original_view.js";
 import { partsBar, partsLegend } from "./parts_bar.js";
 import { placeHash } from "./router.js";
 import { oneLine } from "./safe_text.js";
+import { tableHolder } from "./screen_head.js";
 
 /** @typedef {import("./parts_bar.js").Part} Part */
 
@@ -81,7 +82,7 @@ export function receiptDetail(session, account, signal) {
       h("span", { class: "muted" }, time(account.at))),
     h("p", {}, `${count(account.source_tokens)} tokens became ${count(account.summary_tokens)}: ${percent(account.summary_tokens, account.source_tokens)}. `,
       receipt ? `Of ${count(total.found)} values, ${count(total.retained)} are in the summary.` : "It has no receipt: an earlier version made it."),
-    rows.length > 0 && h("div", { class: "table-holder" }, h("table", { class: "plain-table" },
+    rows.length > 0 && tableHolder("Values by kind", h("table", { class: "plain-table" },
       h("thead", {}, h("tr", {}, h("th", {}, "Kind"), h("th", {}, h("span", { class: "visually-hidden" }, "Share")), h("th", { class: "number" }, "Retained"))), h("tbody", {}, rows))),
     partsLegend(OUTCOMES),
     group("Changed", "The summary says something else than the original.", moves(receipt?.changed)),

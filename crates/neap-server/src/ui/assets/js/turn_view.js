@@ -1,8 +1,8 @@
 // What was said in a turn, and what happened in it.
 
 import { h } from "./dom.js";
-import { words } from "./format.js";
 import { changesOfTurn, changeText, laneOf } from "./changes.js";
+import { authorName } from "./memory_text.js";
 import { oneLine, visible } from "./safe_text.js";
 import { placeHash } from "./router.js";
 
@@ -19,7 +19,7 @@ export function turnView(session, turn) {
   const calls = turn.rounds.flatMap(({ assistant, results }) => (assistant.tool_calls ?? []).map((call, index) => ({ call, result: results[index] })));
   return [
     h("p", { class: "row small" },
-      turn.author && h("span", { class: "tag" }, `said by a ${words(turn.author)}`),
+      turn.author && h("span", { class: "tag" }, `said by ${authorName(turn.author)}`),
       effort ? h("a", { href: placeHash("efforts", session, { effort }) }, oneLine(effort, 60)) : turn.scope === "ambient" && h("span", { class: "tag" }, "ambient chat"),
       turn.abandoned ? h("span", { class: "tag bad" }, "no reply") : null),
     said("Message", turn.message),

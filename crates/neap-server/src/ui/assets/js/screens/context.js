@@ -2,13 +2,14 @@
 
 import { contextBar } from "../context_bar.js";
 import { fill, h } from "../dom.js";
-import { emptyBox, failureBox, noSessionBox } from "../empty.js";
+import { emptyBox, failureBox } from "../empty.js";
+import { count } from "../format.js";
 import { setScreenShortcuts } from "../keys.js";
 import { gather, onLive } from "../live.js";
 import { contextFigures, leftOut } from "../context_parts.js";
 import { blockDetail, blockList } from "../block_list.js";
 import { masterDetail } from "../master_detail.js";
-import { fetchPrompt, fetchTurn, layersOf } from "../prompt_source.js";
+import { fetchPrompt, fetchTurn, layersOf, scaledBlocks, sumOf } from "../prompt_source.js";
 import { replaceQuery } from "../router.js";
 import { screenHead } from "../screen_head.js";
 
@@ -16,7 +17,6 @@ const LIVE_WAIT_MS = 120;
 
 /** @type {import("../screens.js").Show} */
 export async function show(host, { session, query, signal }) {
-  if (session === "") return fill(host, noSessionBox());
   /** The turn that is shown; null follows the newest. @type {number | null} */
   let pinned = Number(query.get("turn")) || null;
   let shown = 0;
@@ -34,7 +34,7 @@ export async function show(host, { session, query, signal }) {
   const body = h("div", { class: "stack loose" }, h("div", { class: "card stack" }, figures, bar.element), pair.element, missing);
 
   fill(host,
-    screenHead("Context", "What the model sees: every block of the prompt, why it is there, and what had no room.",
+    screenHead("context",
       h("div", { class: "row" }, back, place, on, follow)),
     body);
 
@@ -74,15 +74,15 @@ export async function show(host, { session, query, signal }) {
   function draw(prompt, turn) {
     shown = prompt.turn;
     newest = Math.max(newest, shown);
-    place.textContent = `Turn ${shown}`;
+    place.textContent = `Turn ${count(shown)}`;
     follow.setAttribute("aria-pressed", String(pinned === null));
     back.disabled = shown <= 1;
     on.disabled = pinned === null;
-    const layers = layersOf(prompt);
-    const used = prompt.tokens_total ?? Object.values(layers).reduce((sum, tokens) => sum + tokens, 0);
+    const layers = turn.ledger?.tokens ?? layersOf(prompt);
+    const used = turn.ledger ? sumOf(layers) : (prompt.tokens_total ?? sumOf(layers));
     fill(figures, contextFigures(prompt, turn, used));
     bar.update({
-      budget: prompt.budget ?? used, used, cached: prompt.cached_tokens ?? 0, layers, blocks: prompt.blocks,
+      budget: prompt.budget ?? used, used, cached: prompt.cached_tokens ?? 0, layers, blocks: scaledBlocks(prompt, layers),
       epoch: turn.ledger?.epoch_since ?? null,
     });
     list.update(prompt.blocks);

@@ -4,13 +4,13 @@ import { get, pathOf } from "../api.js";
 import { fetchSeries } from "../changes_source.js";
 import { costPoints, pricesOf } from "../cost_model.js";
 import { fill, h } from "../dom.js";
-import { emptyBox, noSessionBox } from "../empty.js";
+import { emptyBox } from "../empty.js";
 import { brief, count, dollars, percent } from "../format.js";
 import { gather, onLive } from "../live.js";
 import { plot } from "../plot.js";
 import { placeHash } from "../router.js";
 import { oneLine } from "../safe_text.js";
-import { figure, screenHead } from "../screen_head.js";
+import { figure, screenHead, tableHolder } from "../screen_head.js";
 
 const LIVE_WAIT_MS = 500;
 const TURNS_MAX = 1_000;
@@ -18,33 +18,33 @@ const SESSIONS_MAX = 50;
 
 /** @type {import("../screens.js").Show} */
 export async function show(host, { session, signal }) {
-  if (session === "") return fill(host, noSessionBox());
   const figures = h("dl", { class: "figures" });
   const note = h("p", { class: "small muted" });
   const to = (/** @type {number} */ turn) => (location.hash = placeHash("context", session, { turn }));
   const money = plot({ label: "Dollars spent so far, against clients without Neap", height: 240, format: dollars, onPick: to });
   const share = plot({ label: "Share of sent tokens read from the provider's cache", height: 160, format: (value) => `${brief(value)} %`, onPick: to });
-  const table = h("div", { class: "table-holder" });
+  const table = tableHolder("Cost of all sessions");
   const body = h("div", { class: "stack loose" },
     h("div", { class: "card stack" }, figures, money.element, note),
     h("section", { class: "card stack", "aria-label": "Cached share" }, h("h2", {}, "Read from the cache"), share.element),
     h("section", { class: "card stack", "aria-label": "All sessions" }, h("h2", {}, "All sessions"), table));
-  fill(host, screenHead("Cost", "What the session cost, and what it would have cost without Neap."), body);
+  fill(host, screenHead("cost"), body);
 
   async function load() {
     /** @type {[Api.Session, Api.Page<Api.SessionRow>]} */
     const [found, sessions] = await Promise.all([get(pathOf("sessions", session), {}, signal), get("/sessions", { limit: SESSIONS_MAX }, signal)]);
     const from = Math.max(1, found.turns - TURNS_MAX + 1);
-    const rows = found.turns === 0 ? [] : await fetchSeries(session, from, found.turns, signal);
-    const points = costPoints(rows, pricesOf(found.policy));
+    const rows = found.turns === 0 ? [] : await fetchSeries(session, Math.max(1, from - 1), found.turns, signal);
+    const before = from > 1 ? rows.shift()?.naive_tokens : 0;
+    const points = costPoints(rows, pricesOf(found.policy), before ?? 0);
     const last = points.at(-1);
     const hasCost = last !== undefined && (last.spent > 0 || points.some((point) => point.cachedShare !== null));
     if (!hasCost) {
-      fill(host, emptyBox("Nothing to pay for yet", "Once a model has answered in this session, its price and the share that the provider's cache served appear here."));
+      fill(host, screenHead("cost"), emptyBox("Nothing to pay for yet", "Once a model has answered in this session, its price and the share that the provider's cache served appear here."));
       return;
     }
     const row = sessions.items.find((each) => each.session === session);
-    drawFigures(last, row);
+    drawFigures(last, row, from > 1 ? `last ${count(rows.length)} turns` : undefined);
     note.textContent = describe(from, rows, last);
     const x = points.map((point) => point.turn);
     money.update({ x, series: [
@@ -56,14 +56,14 @@ export async function show(host, { session, signal }) {
     fill(table, sessionTable(sessions.items, session));
   }
 
-  /** @param {import("../cost_model.js").CostPoint} last @param {Api.SessionRow | undefined} row */
-  function drawFigures(last, row) {
+  /** @param {import("../cost_model.js").CostPoint} last @param {Api.SessionRow | undefined} row @param {string} [range] */
+  function drawFigures(last, row, range) {
     const sent = (row?.cost?.sent ?? 0) + (row?.passed?.used.input ?? 0);
     const cached = (row?.cost?.cached ?? 0) + (row?.passed?.used.cached ?? 0);
     fill(figures,
-      figure("Spent", dollars(last.spent), undefined, true),
+      figure("Spent", dollars(last.spent), range, true),
       last.untouched !== null && figure("Sending everything", dollars(last.untouched)),
-      last.untouched !== null && figure("Saved", percent(last.untouched - last.spent, last.untouched), dollars(last.untouched - last.spent)),
+      last.untouched !== null && (last.untouched > last.spent ? figure("Saved", percent(last.untouched - last.spent, last.untouched), dollars(last.untouched - last.spent)) : figure("Saved", "none yet")),
       last.rewriting !== null && figure("Rewriting each prompt", dollars(last.rewriting)),
       figure("From the cache", percent(cached, sent)),
       figure("Tokens sent", count(sent)));

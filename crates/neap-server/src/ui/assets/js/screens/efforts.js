@@ -1,11 +1,11 @@
 // The screen Efforts: each piece of work as a lane over turns.
 
-import { ApiError, get, pathOf } from "../api.js";
-import { fetchChanges } from "../changes_source.js";
+import { get, pathOf } from "../api.js";
 import { fill, h } from "../dom.js";
 import { effortDetail, placeTag } from "../effort_detail.js";
 import { effortLane, PHASE_NAMES, rangeOf, stretches } from "../effort_lane.js";
-import { emptyBox, noSessionBox } from "../empty.js";
+import { EffortHistory } from "../effort_history.js";
+import { emptyBox } from "../empty.js";
 import { count } from "../format.js";
 import { KeysetList } from "../keyset.js";
 import { gather, onLive } from "../live.js";
@@ -16,19 +16,19 @@ import { screenHead } from "../screen_head.js";
 import { virtualList } from "../virtual_list.js";
 
 const LIVE_WAIT_MS = 200;
+const READ_WAIT_MS = 60;
 
 /** @type {import("../screens.js").Show} */
 export async function show(host, { session, query, signal }) {
-  if (session === "") return fill(host, noSessionBox());
   const path = pathOf("sessions", session);
   /** @type {KeysetList<Api.Effort>} */
   let efforts = new KeysetList(`${path}/efforts`, {}, signal);
   let turns = 1;
   let chosen = query.get("effort") ?? "";
   let range = { from: 1, to: 1 };
-  let loaded = { from: 0, to: 0 };
-  /** @type {Map<string, Api.Change[]>} */
-  let changes = new Map();
+  let history = new EffortHistory(`${path}/changes`, signal);
+  /** The ids of the rows in view. @type {string[]} */
+  let seen = [];
 
   const list = virtualList({ label: "Efforts", rowHeight: rowPixels(4), row: drawRow, onRange: (first, last) => inView(first, last) });
   const axis = h("div", { class: "lane-axis small muted", "aria-hidden": "true" });
@@ -36,7 +36,7 @@ export async function show(host, { session, query, signal }) {
     h("li", {}, h("span", { class: `phase-swatch phase-${phase}` }), name)));
   const card = h("div", { class: "card flush" }, h("div", { class: "list-top" }, legend, axis), list.element);
   const pair = masterDetail(card, emptyBox("Choose an effort", "Its summary and its whole log appear here."), "The chosen effort", "even");
-  fill(host, screenHead("Efforts", "Each piece of work: open, concluded to a summary, expanded again when it is asked about, evicted when nothing refers to it."), pair.element);
+  fill(host, screenHead("efforts"), pair.element);
 
   /** @param {number} index */
   function drawRow(index) {
@@ -44,41 +44,36 @@ export async function show(host, { session, query, signal }) {
     if (!effort) return h("div", { class: "list-head" }, "…");
     return h("div", {}, h("button", { class: "item effort-item", type: "button", "aria-current": effort.id === chosen ? "true" : null, click: () => choose(effort, true) },
       h("span", { class: "clip" }, h("span", { class: "row apart nowrap" }, h("span", { class: "clip" }, oneLine(effort.name, 80)), placeTag(effort.place)),
-        effortLane(stretches(effort, changes.get(effort.id) ?? [], turns), range))));
+        effortLane(stretchesOf(effort), range))));
   }
+
+  /** @param {Api.Effort} effort */
+  const stretchesOf = (effort) => stretches(effort, history.of(effort.id), turns);
 
   /** The axis follows the rows in view. @param {number} first @param {number} last */
   async function inView(first, last) {
-    const seen = efforts.items.slice(first, last + 1);
-    const next = rangeOf(seen, turns);
-    const isNew = next.from !== range.from || next.to !== range.to;
-    range = next;
-    if (isNew) {
+    const rows = efforts.items.slice(first, last + 1);
+    seen = rows.map((effort) => effort.id);
+    const next = rangeOf(rows.map(stretchesOf), turns);
+    if (next.from !== range.from || next.to !== range.to) {
+      range = next;
       fill(axis, h("span", {}, `turn ${count(range.from)}`), h("span", {}, count(range.to)));
       list.refresh();
     }
+    if (seen.some((id) => !history.isWhole(id))) readHistory();
     if (last >= efforts.items.length - 20 && !efforts.isWhole && efforts.fetching === null) {
       await efforts.reach(efforts.items.length + 1);
       if (!signal.aborted) list.setCount(efforts.items.length);
     }
-    if (range.from < loaded.from || range.to > loaded.to) await loadChanges();
   }
 
-  const loadChanges = gather(async () => {
-    const { from, to } = range;
-    if (from >= loaded.from && to <= loaded.to) return;
-    loaded = { from, to };
+  const readHistory = gather(async () => {
     try {
-      const found = await fetchChanges(session, from, to, signal);
-      changes = new Map();
-      for (const each of found) {
-        for (const id of each.ids ?? []) changes.set(id, [...(changes.get(id) ?? []), each]);
-      }
-      list.refresh();
+      if (await history.reach(seen)) list.refresh();
     } catch (error) {
-      if (!(error instanceof ApiError) && !signal.aborted) throw error;
+      if (!signal.aborted) throw error;
     }
-  }, 80, signal);
+  }, READ_WAIT_MS, signal);
 
   /** @param {Api.Effort} effort @param {boolean} asked */
   function choose(effort, asked) {
@@ -94,9 +89,9 @@ export async function show(host, { session, query, signal }) {
     const [found] = await Promise.all([get(path, {}, signal), fresh.reach(Math.max(1, efforts.items.length))]);
     turns = found.turns;
     efforts = /** @type {KeysetList<Api.Effort>} */ (fresh);
-    loaded = { from: 0, to: 0 };
+    history = new EffortHistory(`${path}/changes`, signal);
     if (efforts.items.length === 0) {
-      fill(host, emptyBox("No effort yet", "An effort opens when there is something to work on: state a trouble, a task or a plan. When it is done, a summary takes its place in the context."));
+      fill(host, screenHead("efforts"), emptyBox("No effort yet", "An effort opens when there is something to work on: state a trouble, a task or a plan. When it is done, a summary takes its place in the context."));
       return;
     }
     list.setCount(efforts.items.length);

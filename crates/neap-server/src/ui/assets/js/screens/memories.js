@@ -8,7 +8,7 @@ import { KeysetList } from "../keyset.js";
 import { gather, onLive } from "../live.js";
 import { masterDetail, rowPixels } from "../master_detail.js";
 import { memoryDetail } from "../memory_detail.js";
-import { AUTHORS, KINDS, marks, memoryLine, STATUSES, statusKind, TRUSTS } from "../memory_text.js";
+import { authorName, AUTHORS, KINDS, marks, memoryLine, STATUSES, statusKind, TRUSTS } from "../memory_text.js";
 import { replaceQuery } from "../router.js";
 import { oneLine } from "../safe_text.js";
 import { screenHead } from "../screen_head.js";
@@ -16,6 +16,9 @@ import { virtualList } from "../virtual_list.js";
 
 const LIVE_WAIT_MS = 300;
 const TYPING_WAIT_MS = 180;
+
+/** @param {string} name */
+const title = (name) => name.charAt(0).toUpperCase() + name.slice(1);
 
 /** @type {import("../screens.js").Show} */
 export async function show(host, { query, signal }) {
@@ -31,11 +34,11 @@ export async function show(host, { query, signal }) {
   const search = h("input", { type: "search", autocomplete: "off", value: query.get("q") ?? "", input: () => typed() });
   const list = virtualList({ label: "Memories", rowHeight: rowPixels(4), row: drawRow, onRange: (_, last) => fetchMore(last) });
   const holder = h("div");
-  const pair = masterDetail(h("div", { class: "card flush" }, list.element), emptyBox("Choose a memory", "What it says, where it comes from, what replaced it."), "The chosen memory");
+  const pair = masterDetail(h("div", { class: "card flush" }, list.element), emptyBox("Choose a memory", "What it says, where it comes from, what replaced it."), "The chosen memory", "even");
   fill(host,
-    screenHead("Memories", "What the agent knows beyond one conversation: from whom, how far it is trusted, and what replaced it."),
+    screenHead("memories"),
     h("form", { class: "card filters", submit: (/** @type {Event} */ event) => event.preventDefault() },
-      h("label", { class: "field grows" }, "Words", search), selects.map(({ name, field }) => h("label", { class: "field" }, words(name), field))),
+      h("label", { class: "field grows" }, "Words", search), selects.map(({ name, field }) => h("label", { class: "field" }, title(name), field))),
     holder);
 
   /** @param {number} index */
@@ -45,7 +48,7 @@ export async function show(host, { query, signal }) {
     return h("div", {}, h("button", { class: "item", type: "button", "aria-current": memory.id === chosen ? "true" : null, click: () => choose(memory, true) },
       h("span", { class: "memory-id" }, memory.id),
       h("span", { class: "clip" }, h("span", { class: "top" }, memoryLine(memory)),
-        h("span", { class: "below" }, oneLine(`${words(memory.body.kind)}, by a ${words(memory.provenance.author)}`, 80), marks(memory).map(([, text]) => `, ${text}`))),
+        h("span", { class: "below" }, oneLine(`${words(memory.body.kind)}, by ${authorName(memory.provenance.author)}`, 80), marks(memory).map(([, text]) => `, ${text}`))),
       h("span", { class: `tag ${statusKind(memory.status)}` }, memory.status)));
   }
 

@@ -24,7 +24,7 @@ export async function show(host, { signal }) {
   const warnings = h("div", { class: "stack-tight" });
   const list = virtualList({ label: "Requests, newest first", rowHeight: rowPixels(4.25), row: (index) => drawRow(requests[index]) });
   const body = h("div", { class: "stack loose" }, warnings, h("div", { class: "card" }, figures), h("div", { class: "card flush" }, list.element));
-  fill(host, screenHead("Now", "What passes through the proxy, newest first: what the client sent, what the provider got."), body);
+  fill(host, screenHead("now"), body);
 
   /** @param {Api.LoggedRequest | undefined} request */
   function drawRow(request) {
@@ -37,7 +37,7 @@ export async function show(host, { signal }) {
     ], Math.max(request.tokens_in, request.tokens_sent));
     const name = request.session === null ? "not of a session" : oneLine(request.session, 60);
     const inside = [
-      h("span", { class: "small muted number" }, clock(new Date(request.at))),
+      h("span", { class: "small muted number clock" }, clock(new Date(request.at))),
       h("span", { class: "clip" },
         h("span", { class: "row apart nowrap" }, h("span", { class: "clip" }, name, " ", h("span", { class: "small muted" }, words(request.class)), !request.is_whole && h("span", { class: "tag bad" }, "cut off")),
           h("span", { class: "small muted number" }, `${count(request.tokens_sent)} of ${count(request.tokens_in)}${saved > 0 ? `, −${percent(saved, request.tokens_in)}` : ""}`)),

@@ -4,6 +4,7 @@ import { ask, get, pathOf } from "../api.js";
 import { fill, h } from "../dom.js";
 import { emptyBox, failureBox, loadingBox } from "../empty.js";
 import { count } from "../format.js";
+import { memoryLine } from "../memory_text.js";
 import { fateOf, hitRow, memoryRow, MEMORY_PARTS, TEXT_PARTS } from "../recall_rows.js";
 import { partsLegend } from "../parts_bar.js";
 import { replaceQuery } from "../router.js";
@@ -11,6 +12,7 @@ import { screenHead } from "../screen_head.js";
 
 const HITS_MAX = 30;
 const SHOWN_MAX = 100;
+const TEXTS_MAX = 30;
 
 /** @type {import("../screens.js").Show} */
 export async function show(host, { query, signal }) {
@@ -26,7 +28,7 @@ export async function show(host, { query, signal }) {
     search();
   };
   fill(host,
-    screenHead("Recall", "Ask as an agent would: every candidate with the parts of its score, and why it is in or out."),
+    screenHead("recall"),
     h("form", { class: "card recall-form", submit },
       h("label", { class: "field grows" }, "Question", question), expectedField,
       h("div", { class: "row" }, [...tabs.values()], h("button", { class: "button main-action", type: "submit" }, "Recall"))),
@@ -63,6 +65,7 @@ export async function show(host, { query, signal }) {
   async function searchMemories(text, stops) {
     /** @type {Api.Question} */
     const answer = await ask("/memories/context", { question: text, frame: null, budget: null }, stops);
+    await addTexts(answer.candidates, stops);
     const id = expected.value.trim();
     const fate = id === "" ? null : await fateOf(id, answer, (each) => get(pathOf("memories", each), {}, stops));
     if (answer.candidates.length === 0 && !fate) return [emptyBox("No candidate", "The agent has no memory that resembles the question. `neap remember` stores one.")];
@@ -92,6 +95,14 @@ export async function show(host, { query, signal }) {
   }
 
   look(place);
+}
+
+/** The words of the best candidates, where the answer has only their ids. @param {Api.Candidate[]} candidates @param {AbortSignal} stops */
+async function addTexts(candidates, stops) {
+  const bare = candidates.filter((candidate) => candidate.text === undefined).slice(0, TEXTS_MAX);
+  await Promise.all(bare.map(async (candidate) => {
+    candidate.text = memoryLine(await get(pathOf("memories", candidate.id), {}, stops));
+  }));
 }
 
 function intro() {

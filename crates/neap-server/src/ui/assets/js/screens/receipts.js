@@ -2,7 +2,7 @@
 
 import { pathOf } from "../api.js";
 import { fill, h } from "../dom.js";
-import { emptyBox, noSessionBox } from "../empty.js";
+import { emptyBox } from "../empty.js";
 import { count } from "../format.js";
 import { KeysetList } from "../keyset.js";
 import { gather, onLive } from "../live.js";
@@ -17,7 +17,6 @@ const LIVE_WAIT_MS = 300;
 
 /** @type {import("../screens.js").Show} */
 export async function show(host, { session, signal }) {
-  if (session === "") return fill(host, noSessionBox());
   const path = pathOf("sessions", session, "receipts");
   /** @type {KeysetList<Api.SummaryAccount>} */
   let receipts = new KeysetList(path, {}, signal);
@@ -25,7 +24,7 @@ export async function show(host, { session, signal }) {
   const list = virtualList({ label: "Summaries", rowHeight: rowPixels(4), row: drawRow, onRange: (_, last) => fetchMore(last) });
   const card = h("div", { class: "card flush" }, h("div", { class: "list-top" }, partsLegend(OUTCOMES)), list.element);
   const pair = masterDetail(card, emptyBox("Choose a summary", "What it retained, what only its handle leads to, and what changed."), "The chosen receipt");
-  fill(host, screenHead("Receipts", "Each summary is measured: names, numbers, dates, paths and negations of its original that it retained."), pair.element);
+  fill(host, screenHead("receipts"), pair.element);
 
   /** @param {Api.SummaryAccount} account */
   const keyOf = (account) => `${account.of} ${account.turn}`;
@@ -64,7 +63,7 @@ export async function show(host, { session, signal }) {
     receipts = fresh;
     const [first] = receipts.items;
     if (!first) {
-      fill(host, emptyBox("No summary yet", "Neap writes a summary when an effort concludes, or when a log outgrows its share of the context. Each gets a receipt."));
+      fill(host, screenHead("receipts"), emptyBox("No summary yet", "Neap writes a summary when an effort concludes, or when a log outgrows its share of the context. Each gets a receipt."));
       return;
     }
     list.setCount(receipts.items.length);

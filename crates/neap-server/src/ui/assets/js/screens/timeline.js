@@ -5,7 +5,7 @@ import { fetchChanges, fetchOverview } from "../changes_source.js";
 import { laneOf } from "../changes.js";
 import { diffView, promptView } from "../diff_view.js";
 import { fill, h } from "../dom.js";
-import { emptyBox, failureBox, loadingBox, noSessionBox } from "../empty.js";
+import { emptyBox, failureBox, loadingBox } from "../empty.js";
 import { brief, count } from "../format.js";
 import { setScreenShortcuts } from "../keys.js";
 import { LANES_LEFT, lanes } from "../lanes.js";
@@ -14,6 +14,7 @@ import { plot } from "../plot.js";
 import { fetchTurn } from "../prompt_source.js";
 import { replaceQuery } from "../router.js";
 import { screenHead } from "../screen_head.js";
+import { turnList } from "../turn_list.js";
 import { turnView } from "../turn_view.js";
 
 /** Lanes show this many turns; a longer session shows those around the chosen one. */
@@ -23,9 +24,8 @@ const TURN_WAIT_MS = 60;
 
 /** @type {import("../screens.js").Show} */
 export async function show(host, { session, query, signal }) {
-  if (session === "") return fill(host, noSessionBox());
   let turns = await countTurns();
-  if (turns === 0) return fill(host, emptyBox("No turn yet", "Each turn of this session will be a point on this line."));
+  if (turns === 0) return fill(host, screenHead("timeline"), emptyBox("No turn yet", "Each turn of this session will be a point on this line."));
   let chosen = Math.min(turns, Number(query.get("turn")) || turns);
   let against = Number(query.get("with")) || 0;
   let view = query.get("view") === "prompt" ? "prompt" : "diff";
@@ -36,6 +36,7 @@ export async function show(host, { session, query, signal }) {
 
   const overview = plot({ label: "Tokens of each prompt against the budget", height: 170, format: brief, left: LANES_LEFT, onPick: (turn) => choose(turn) });
   const lane = lanes((turn) => choose(turn));
+  const list = turnList(session, signal, (turn) => choose(turn));
   const slider = h("input", { type: "range", class: "slider", min: 1, step: 1, "aria-label": "Turn", input: () => choose(Number(slider.value)) });
   const number = h("input", { type: "number", class: "number-field", min: 1, "aria-label": "Turn number", change: () => choose(Number(number.value)) });
   const total = h("span", { class: "muted" });
@@ -48,10 +49,11 @@ export async function show(host, { session, query, signal }) {
     h("button", { class: "button", type: "button", "aria-label": name, title: name, click: act }, label);
 
   fill(host,
-    screenHead("Timeline", "Every prompt of the session: what entered, what left, what was rewritten, and why. Any turn exactly as it was sent.",
+    screenHead("timeline",
       h("div", { class: "row" }, step("‹", "The turn before", () => choose(chosen - 1)), h("label", { class: "row" }, "Turn", number), total, step("›", "The turn after", () => choose(chosen + 1)))),
     h("div", { class: "card stack" }, overview.element, slider, lane.element),
-    h("div", { class: "columns" }, left,
+    h("div", { class: "columns" },
+      h("div", { class: "stack loose" }, h("div", { class: "card flush" }, list.element), left),
       h("section", { class: "card detail", "aria-label": "The prompt" },
         h("div", { class: "row apart" }, h("div", { class: "row" }, diffButton, promptButton), h("label", { class: "row small" }, "against turn", other)),
         right)));
@@ -98,6 +100,7 @@ export async function show(host, { session, query, signal }) {
     diffButton.setAttribute("aria-pressed", String(view === "diff"));
     promptButton.setAttribute("aria-pressed", String(view === "prompt"));
     overview.choose(chosen);
+    list.update(turns, chosen);
     lane.update({ chosen });
     drawing.abort();
     drawing = new AbortController();

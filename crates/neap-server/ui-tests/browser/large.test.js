@@ -1,0 +1,54 @@
+// A session of 100,000 turns: quick to open, and no list stalls.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { goTo, launch, SCREENS, withMock, withPage } from "./harness.js";
+
+/** Rows of a list that exist at a time, at most. */
+const ROWS_MAX = 60;
+
+/** @type {any} */
+let browser;
+before(async () => (browser = await launch()));
+after(() => browser.close());
+
+test("every screen opens, and no list has more rows than are in view", () => withMock("large", (mock) => withPage(browser, mock.url, async (page) => {
+  for (const screen of SCREENS) {
+    await goTo(page, screen === "recall" ? "recall?q=staging" : screen);
+    assert.ok((await page.locator(".virtual-row").count()) <= ROWS_MAX, screen);
+  }
+})));
+
+test("the list of turns scrolls to any place, and each row is the turn it says", () => withMock("large", (mock) => withPage(browser, mock.url, async (page) => {
+  await goTo(page, "timeline/marathon");
+  const list = page.locator(".virtual").first();
+  for (const part of [0.5, 1, 0.123, 0.9999, 0]) {
+    await list.evaluate((/** @type {HTMLElement} */ element, /** @type {number} */ share) => (element.scrollTop = share * (element.scrollHeight - element.clientHeight)), part);
+    const middle = Math.round(100_000 - part * 99_999);
+    await page.waitForFunction((/** @type {number} */ turn) => [...document.querySelectorAll(".turn-item")].some((row) => Math.abs(Number(row.firstChild?.textContent?.replaceAll(",", "")) - turn) < 10), middle);
+    await page.waitForFunction(() => [...document.querySelectorAll(".turn-item .top")].every((row) => row.textContent !== "…"));
+    assert.ok((await page.locator(".virtual-row").count()) <= ROWS_MAX);
+  }
+  const rows = await page.locator(".turn-item").allTextContents();
+  assert.match(rows[0], /^100,000/u);
+})));
+
+test("a year-old turn is one step away", () => withMock("large", (mock) => withPage(browser, mock.url, async (page) => {
+  await goTo(page, "timeline/marathon");
+  await page.getByLabel("Turn number").fill("777");
+  await page.getByLabel("Turn number").press("Enter");
+  await page.getByRole("heading", { name: "Turn 777", exact: true }).waitFor();
+  await page.locator(".turn-item[aria-current=true]", { hasText: "777" }).waitFor();
+})));
+
+test("efforts come page by page while the list is scrolled", () => withMock("large", (mock) => withPage(browser, mock.url, async (page) => {
+  await goTo(page, "efforts/marathon");
+  const list = page.locator(".virtual").first();
+  const length = () => list.evaluate((/** @type {HTMLElement} */ element) => element.scrollHeight);
+  let before = await length();
+  for (let page_ = 0; page_ < 3; page_ += 1) {
+    await list.evaluate((/** @type {HTMLElement} */ element) => (element.scrollTop = element.scrollHeight));
+    await page.waitForFunction((/** @type {number} */ height) => (document.querySelector(".virtual")?.scrollHeight ?? 0) > height, before);
+    before = await length();
+  }
+})));
