@@ -13,8 +13,8 @@ const STRICT: &str = "NEAP_TEST_STRICT";
 const INSTALL_TRIES: usize = 3;
 
 /// Needs only Rust and a C compiler: stores are temporary files, models are scripted. With Python or Node and a
-/// network, it also runs the OpenAI and Anthropic SDKs, the MCP conformance suite, Claude Code and Codex, and the page in
-/// Chromium. Tests that could not run are counted at the end.
+/// network, it also runs the OpenAI and Anthropic SDKs, schemathesis, the MCP conformance suite, Claude Code and Codex, and
+/// the page in Chromium. Tests that could not run are counted at the end.
 #[allow(clippy::disallowed_methods, reason = "a folder in target/ that only this uses")]
 pub(crate) fn run() -> Result<()> {
     let skips = root().join("target/skipped");
@@ -27,6 +27,7 @@ pub(crate) fn run() -> Result<()> {
         // Downloads run while the tests compile.
         let installing = scope.spawn(|| {
             install_sdks();
+            install_fuzzer();
             mcp::install();
             agents::install();
             page::install();
@@ -52,6 +53,7 @@ fn check_installed() -> Result<()> {
         ("mcp", &["npm"]),
         ("mcp/venv", &["python3"]),
         ("agents", &["npm"]),
+        ("schemathesis", &["python3"]),
         ("page", &["npm"]),
     ];
     let is_missing = |(folder, installers): &(&str, &[&str])| {
@@ -90,6 +92,16 @@ fn install_sdks() {
         // npm reports an error if this fails.
         let _ = std::fs::create_dir(&folder);
         run_ok(Path::new("npm"), &[&quiet[..], &versions].concat())
+    });
+}
+
+/// Installs the fuzzer of the HTTP API once.
+fn install_fuzzer() {
+    let folder = root().join("target/schemathesis");
+    let path = folder.to_string_lossy();
+    let python = ["-m", "pip", "install", "--quiet", "schemathesis==4.32.5"];
+    make_once(&folder, || {
+        run_ok(Path::new("python3"), &["-m", "venv", &path]) && run_ok(&folder.join("bin/python"), &python)
     });
 }
 

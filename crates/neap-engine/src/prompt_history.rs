@@ -165,7 +165,8 @@ impl Repetition<'_> {
         match event {
             Event::Turn(TurnEvent::Started { turn, message, .. }) => {
                 let (turn, message) = (*turn, message.clone());
-                self.turn = Some(RepeatedTurn { turn, message, rounds: Vec::new(), rewritten: None, is_due: true });
+                self.turn =
+                    Some(RepeatedTurn { turn, message, rounds: Vec::new(), rewritten: None, is_due: true });
             }
             Event::Window(WindowEvent::EpochBegan { cause, .. }) if is_current => {
                 if let Some(current) = &mut self.turn {

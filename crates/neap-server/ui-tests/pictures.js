@@ -17,7 +17,12 @@ for (const [file, place, theme, click] of PICTURES) {
     await goTo(page, String(place));
     if (click) await page.locator(click).click();
     await page.locator(".link-state[data-state=live]").waitFor();
-    await page.evaluate(() => scrollTo(0, 0));
+    await page.evaluate(() => {
+      scrollTo(0, 0);
+      const chosen = document.querySelector(".virtual .item[aria-current=true]")?.closest(".virtual-row");
+      const list = chosen?.closest(".virtual");
+      if (chosen && list) list.scrollTop += chosen.getBoundingClientRect().top - list.getBoundingClientRect().top - chosen.clientHeight;
+    });
     await page.screenshot({ path: join(folder, String(file)), animations: "disabled" });
   }, { colorScheme: theme, viewport: { width: 1280, height: 800 } }));
 }

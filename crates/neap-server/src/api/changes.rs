@@ -54,10 +54,10 @@ fn change(recorded: &RecordedEvent) -> Value {
 
 /// Of efforts, memories or spans.
 fn ids(event: &Event) -> Value {
-    match event {
-        Event::Window(WindowEvent::SpanCompacted { scope, span, .. }) => json!([span.handle(scope).to_string()]),
-        event => event_ids(event).unwrap_or_else(|| json!([])),
+    if let Event::Window(WindowEvent::SpanCompacted { scope, span, .. }) = event {
+        return json!([span.handle(scope).to_string()]);
     }
+    event_ids(event).unwrap_or_else(|| json!([]))
 }
 
 fn cause(event: &Event) -> Value {

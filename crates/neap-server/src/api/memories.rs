@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::Api;
-use super::page::{fit, page, to_value, unpair, whole};
+use super::page::{continue_at, fit, page, to_value, unpair, whole};
 use super::problem::{Problem, quoted};
 use super::route::{Answer, Call, Outcome, no_memory};
 
@@ -52,10 +52,7 @@ pub(super) async fn list(api: Arc<Api>, call: Call) -> Outcome {
     }
     let count = found.len();
     let mut answer = page(found, limit, |memory| memory.id.to_string())?;
-    let is_whole = answer["items"].as_array().is_some_and(|items| items.len() == count);
-    if has_more && is_whole {
-        answer["next"] = json!(before);
-    }
+    continue_at(&mut answer, count, before.filter(|_| has_more));
     Ok(Answer::Json(answer))
 }
 
@@ -237,9 +234,7 @@ pub(super) async fn asked(api: Arc<Api>, call: Call) -> Outcome {
     let count = found.len();
     let mut answer = page(found, limit, |(id, _)| id.to_string())?;
     unpair(&mut answer);
-    if answer["items"].as_array().is_some_and(|items| items.len() == count) {
-        answer["next"] = json!(next);
-    }
+    continue_at(&mut answer, count, next);
     Ok(Answer::Json(answer))
 }
 

@@ -8,6 +8,7 @@ use super::{changes, events, memories, memory_changes, prompt, search, sessions,
 pub(crate) const PREFIX: &str = "/api/v1";
 
 const LIMIT: Param = Param::query("limit", Kind::Integer(1, LIMIT_MAX), "Most items; 50 unless given.");
+const POINTS: Param = Param::query("limit", Kind::Integer(1, 1_000), "Most items; 50 unless given.");
 const CURSOR: Param = Param::query("cursor", Kind::Text(256), "`next` of the page before.");
 const BEFORE: Param = Param::query("before", Kind::Integer(1, u64::MAX >> 1), "Turns before this one.");
 const OFFSET: Param = Param::query("offset", Kind::Integer(0, u64::MAX >> 12), "The first character.");
@@ -214,7 +215,7 @@ fn of_turns() -> Vec<Route> {
         get("/sessions/{session}/turns", "list_turns", "Turns, newest first", List("TurnRow"), call!(turns::list))
             .with(&[LIMIT, CURSOR, BEFORE]),
         get("/sessions/{session}/series", "series", "Turns for plots", List("SeriesRow"), call!(turns::series))
-            .with(&[LIMIT, CURSOR, BEFORE, points]),
+            .with(&[POINTS, CURSOR, BEFORE, points]),
         get(
             "/sessions/{session}/changes",
             "list_changes",

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use neap_core::base::handle::Handle;
-use neap_core::base::ids::{SessionId, Stamp};
-use neap_core::base::message::{Message, Scope};
+use neap_core::base::ids::{Seq, SessionId, Stamp, TurnNo};
+use neap_core::base::message::{Exchange, Message, Scope};
 use neap_core::base::tokens::Tokens;
 use neap_core::context::brief;
-use neap_core::session::event::{RecordedEvent, SessionEvent};
+use neap_core::session::event::RecordedEvent;
 use neap_core::session::log::LogRequest;
 use neap_core::session::summary_account::{SUMMARY_EVENT_KINDS, summary_accounts};
 use neap_core::turn::tools::original_text;
@@ -18,7 +18,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Api;
-use super::page::{fit, page, slice, to_value, unpair};
+use super::page::{continue_at, fit, page, slice, to_value, unpair};
 use super::problem::{Problem, quoted};
 use super::route::{Answer, Call, Outcome, no_effort, no_session};
 
@@ -114,15 +114,17 @@ pub(super) async fn erase(api: Arc<Api>, call: Call) -> Outcome {
 pub(super) async fn events(api: Arc<Api>, call: Call) -> Outcome {
     let (id, limit) = (call.session()?, call.limit());
     api.engine.head(&id).await?;
-    let after = call.number_cursor()?.unwrap_or(0);
-    let stored = api.engine.store().events(&id, neap_core::base::ids::Seq(after + 1), limit + 1).await?;
-    let is_full = stored.len() > limit;
-    let mut events: Vec<RecordedEvent> = stored.into_iter().filter_map(StoredEvent::whole).collect();
-    events.retain(|recorded| {
-        !matches!(recorded.event, neap_core::session::event::Event::Session(SessionEvent::Scrubbed { .. }))
-    });
-    let limit = if is_full { limit.min(events.len().saturating_sub(1)).max(1) } else { limit };
-    Ok(Answer::Json(page(events, limit, |recorded| recorded.seq.to_string())?))
+    let after = Seq(call.number_cursor()?.unwrap_or(0));
+    let mut stored = api.engine.store().events(&id, after.next(), limit + 1).await?;
+    let has_more = stored.len() > limit;
+    stored.truncate(limit);
+    // Damaged ones are left out.
+    let last = stored.last().map(StoredEvent::seq).filter(|_| has_more);
+    let events: Vec<RecordedEvent> = stored.into_iter().filter_map(StoredEvent::whole).collect();
+    let count = events.len();
+    let mut answer = page(events, limit, |recorded| recorded.seq.to_string())?;
+    continue_at(&mut answer, count, last);
+    Ok(Answer::Json(answer))
 }
 
 pub(super) async fn efforts(api: Arc<Api>, call: Call) -> Outcome {
@@ -161,26 +163,27 @@ pub(super) async fn log(api: Arc<Api>, call: Call) -> Outcome {
         session.state().effort(effort).ok_or_else(|| no_effort(effort.as_str()))?;
     }
     let last = call.number_cursor()?.map_or(u64::MAX, |turn| turn.saturating_sub(1));
-    let turns = (neap_core::base::ids::TurnNo(0), neap_core::base::ids::TurnNo(last));
+    let turns = (TurnNo(0), TurnNo(last));
     let request = LogRequest { turns, exchanges_max: limit + 1, ..LogRequest::newest(scope, LOG_TOKENS_MAX) };
     let read = api.engine.store().log(&id, &request).await?;
     let tokens = read.exchanges().flat_map(|exchange| &exchange.messages).map(|counted| counted.tokens);
     let is_cut = tokens.sum::<Tokens>() >= LOG_TOKENS_MAX;
-    let mut exchanges: Vec<Value> = Vec::new();
-    for exchange in read.exchanges() {
-        exchanges.push(json!({"turn": exchange.turn, "at": exchange.at, "messages": exchange.messages}));
-    }
-    exchanges.reverse();
-    let limit = if is_cut { limit.min(exchanges.len().saturating_sub(1)).max(1) } else { limit };
-    Ok(Answer::Json(page(exchanges, limit, |exchange| exchange["turn"].to_string())?))
+    let oldest = read.exchanges().next().map(|exchange| exchange.turn).filter(|_| is_cut);
+    let form = |exchange: &std::sync::Arc<Exchange>| json!({"turn": exchange.turn, "at": exchange.at, "messages": exchange.messages});
+    let exchanges: Vec<Value> = read.exchanges().rev().map(form).collect();
+    let count = exchanges.len();
+    let mut answer = page(exchanges, limit, |exchange| exchange["turn"].to_string())?;
+    continue_at(&mut answer, count, oldest);
+    Ok(Answer::Json(answer))
 }
 
 pub(super) async fn receipts(api: Arc<Api>, call: Call) -> Outcome {
     let (session, limit) = (api.engine.attach(&call.session()?).await?, call.limit());
-    let before = call.number_cursor()?.map(neap_core::base::ids::Seq);
+    let before = call.number_cursor()?.map(Seq);
     // A conclusion may be two events.
     let stored =
         api.engine.store().events_of_kinds(session.id(), &SUMMARY_EVENT_KINDS, before, 2 * limit + 2).await?;
+    let oldest = stored.last().map(StoredEvent::seq).filter(|_| stored.len() == 2 * limit + 2);
     let events: Vec<RecordedEvent> = stored.into_iter().filter_map(StoredEvent::whole).collect();
     let mut shown = Vec::new();
     for (at, recorded) in events.iter().enumerate() {
@@ -195,8 +198,10 @@ pub(super) async fn receipts(api: Arc<Api>, call: Call) -> Outcome {
             break;
         }
     }
+    let count = shown.len();
     let mut answer = page(shown, limit, |(seq, _)| seq.to_string())?;
     unpair(&mut answer);
+    continue_at(&mut answer, count, oldest);
     Ok(Answer::Json(answer))
 }
 

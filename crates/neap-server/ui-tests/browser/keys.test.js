@@ -36,6 +36,12 @@ test("a screen that is left while it loads ends without a trace", () => withMock
   for (let round = 0; round < 3; round += 1) {
     for (const screen of SCREENS) await page.evaluate((/** @type {string} */ hash) => (location.hash = hash), `#/${screen}`);
   }
+  await goTo(page, "efforts/marathon");
+  await page.locator(".link-state[data-state=live]").waitFor();
+  await page.route("**/efforts?**", () => {});
+  const reload = page.waitForRequest(/\/efforts\?/u);
+  mock.world.tell("effort", { session: "marathon", turn: 1, seq: 1, at: 0, kind: "effort_expanded", ids: [] });
+  await reload;
   await goTo(page, "context");
   await page.getByText("Turn 100,000", { exact: true }).waitFor();
 })));

@@ -23,7 +23,7 @@ function script(turns) {
 }
 
 /**
- * A store with a session of `turns` turns, named `work`, and two memories; the server on it.
+ * A store with a session of `turns` turns, named `talk`, and two memories; the server on it.
  * @param {number} turns
  * @param {(server: { enter: string, origin: string, run: (...args: string[]) => string }) => Promise<void>} check
  */
@@ -32,7 +32,7 @@ export async function withNeap(turns, check) {
     if (turns > 0) {
       const file = join(folder, "script.jsonl");
       await writeFile(file, script(turns));
-      run("lab", "replay", file, "--session", "work", "--set", "context_tokens_max=8000");
+      run("lab", "replay", file, "--session", "talk", "--set", "context_tokens_max=8000");
       run("remember", "Staging runs PostgreSQL 16");
       run("remember", "<script>document.title='owned'</script> is what a page must not run");
     }

@@ -44,7 +44,7 @@ test("an empty store teaches", { skip: SKIP }, () => withNeap(0, (server) => wit
 })));
 
 test("turns of the past are whole, and two prompts are compared", { skip: SKIP }, () => withNeap(TURNS, (server) => withPage(browser, server.enter, async (page) => {
-  await goTo(page, "timeline/work?turn=14&view=prompt");
+  await goTo(page, "timeline/talk?turn=14&view=prompt");
   await page.getByText("── system ──").waitFor();
   await page.getByRole("button", { name: "Difference" }).click();
   await page.getByText("+ entered").first().waitFor();
@@ -52,7 +52,7 @@ test("turns of the past are whole, and two prompts are compared", { skip: SKIP }
 
 test("changes are the events that change prompts, and points are turns", { skip: SKIP }, () => withNeap(TURNS, (server) => withPage(browser, server.enter, async (page) => {
   const { events, changes, before, series, points } = await page.evaluate(async () => {
-    const ask = async (/** @type {string} */ path) => (await (await fetch(`/api/v1/sessions/work${path}`)).json()).items;
+    const ask = async (/** @type {string} */ path) => (await (await fetch(`/api/v1/sessions/talk${path}`)).json()).items;
     return { events: await ask("/events?limit=200"), changes: await ask("/changes?limit=200"), before: await ask("/changes?before=13"), series: await ask("/series?limit=200"), points: await ask("/series?points=7") };
   });
   const kinds = /^(effort_(?!s_)|summaries_|span_|epoch_|memories_loaded)/u;
@@ -83,12 +83,12 @@ test("a memory is edited, the edit undone, and a memory forgotten", { skip: SKIP
 })));
 
 test("an effort is expanded and a session erased", { skip: SKIP }, () => withNeap(TURNS, (server) => withPage(browser, server.enter, async (page) => {
-  await goTo(page, "efforts/work?effort=work-1");
+  await goTo(page, "efforts/talk?effort=work-1");
   await page.getByRole("button", { name: "Expand" }).click();
   await page.locator(".effort-item", { hasText: "expanded" }).waitFor();
   await goTo(page, "sessions");
-  await page.getByRole("button", { name: "Erase work" }).click();
-  await page.getByRole("dialog").getByLabel("Type work to confirm").fill("work");
+  await page.getByRole("button", { name: "Erase talk" }).click();
+  await page.getByRole("dialog").getByLabel("Type talk to confirm").fill("talk");
   await page.getByRole("dialog").getByRole("button", { name: "Erase for good" }).click();
   await page.getByText("No session yet").waitFor();
 })));
@@ -98,7 +98,7 @@ test("a turn that another program records shows within a second", { skip: SKIP }
   await page.locator(".link-state[data-state=live]").waitFor();
   const recorded = await page.evaluate(async () => {
     const body = JSON.stringify({ message: "And the staging host?", reply: "It is the same.", author: "person" });
-    return (await fetch("/api/v1/sessions/work/turns/from-a-test", { method: "PUT", body, headers: { "content-type": "application/json" } })).status;
+    return (await fetch("/api/v1/sessions/talk/turns/from-a-test", { method: "PUT", body, headers: { "content-type": "application/json" } })).status;
   });
   assert.equal(recorded, 200);
   await page.getByText(`Turn ${TURNS + 1}`, { exact: true }).waitFor({ timeout: LIVE_MS });
@@ -120,7 +120,7 @@ test("an old link, no cookie, a wrong host and another origin are refused", { sk
     assert.equal(await statusOf(sessions, own), 200);
     assert.equal(await statusOf(sessions, { ...own, host: "evil.example" }), 403);
     assert.equal(await statusOf(sessions, { ...own, origin: "https://evil.example" }), 403);
-    assert.equal(await statusOf(`${sessions}/work?confirm=work`, own, "DELETE"), 403);
+    assert.equal(await statusOf(`${sessions}/talk?confirm=talk`, own, "DELETE"), 403);
     assert.equal(await statusOf(sessions, own), 200);
   });
   await fromAnotherOrigin(server.origin);
@@ -137,7 +137,7 @@ async function fromAnotherOrigin(origin) {
         const outcomes = [];
         for (const method of ["GET", "DELETE"]) {
           try {
-            outcomes.push((await fetch(`${address}/api/v1/sessions/work?confirm=work`, { method, credentials: "include" })).status);
+            outcomes.push((await fetch(`${address}/api/v1/sessions/talk?confirm=talk`, { method, credentials: "include" })).status);
           } catch {
             outcomes.push("refused");
           }

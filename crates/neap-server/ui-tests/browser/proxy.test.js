@@ -59,6 +59,11 @@ test("a proxied request shows within a second, and its turn in the context", { s
     await page.getByText("And the production host is called pier.").first().waitFor();
     await say("Which one is staging?");
     await page.getByText("Which one is staging?").first().waitFor({ timeout: LIVE_MS });
-    await goTo(page, "cost");
+    assert.match(await page.locator(".figure.lead").textContent(), /^Forwarded\d+ of \d+ tokens received$/u);
+    assert.ok((await page.locator(".bar-layer").evaluate((/** @type {HTMLElement} */ layer) => parseFloat(layer.style.width))) > 90);
+    assert.deepEqual(await violations(page), []);
+    await goTo(page, "timeline");
+    await page.getByText("received from the client").waitFor();
+    assert.match(await page.locator(".line-area").getAttribute("d"), /^M[\d. ]+L/u);
   }, { extraHTTPHeaders: { authorization: `Bearer ${token}` } });
 })));

@@ -54,7 +54,7 @@ declare namespace Api {
     chosen?: { turn: number; loaded: { frame: string; cause: string; considered: number; tokens: number; budget: number; items: LoadedItem[] } };
   }
   interface Block {
-    block: number; layer: string; role: string; tokens: number; chars: number; text: string; why: string;
+    block: number; layer: string | null; role: string; tokens: number; chars: number; text: string; why: string;
     turn?: number | null; effort?: string | null; cached: boolean; offset?: number;
   }
   interface Prompt {
@@ -62,7 +62,7 @@ declare namespace Api {
     tokens_total: number | null; cached_tokens: number | null; layers: { layer: string; tokens: number }[]; blocks: Block[];
     requests?: Account[]; next: number | null;
   }
-  interface DiffBlock { change: "same" | "added" | "removed"; layer: string; role: string; tokens: number; text: string; block: number }
+  interface DiffBlock { change: "same" | "added" | "removed"; layer: string | null; role: string; tokens: number; text: string; block: number }
   interface Diff { from: number; to: number; exact: boolean; same_tokens: number; blocks: DiffBlock[] }
 
   interface Effort {

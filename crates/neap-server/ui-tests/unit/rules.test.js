@@ -14,7 +14,7 @@ import { asText, asValue } from "../../src/ui/assets/js/memory_edit.js";
 import { marks, memoryLine } from "../../src/ui/assets/js/memory_text.js";
 import { niceTop, xTicks } from "../../src/ui/assets/js/plot.js";
 import { fateOf } from "../../src/ui/assets/js/recall_rows.js";
-import { scaledBlocks } from "../../src/ui/assets/js/prompt_source.js";
+import { composition, scaledBlocks } from "../../src/ui/assets/js/prompt_source.js";
 import { totalOf } from "../../src/ui/assets/js/receipt_detail.js";
 import { blocks } from "../mock/prompt.js";
 import { changesOf, effortRows, efforts, seriesRow } from "../mock/session.js";
@@ -58,12 +58,19 @@ test("blocks are scaled to what their layer had when it was sent", () => {
     const turn = 1 + random.int(300);
     const all = blocks(turn);
     const layers = Object.fromEntries([...new Set(all.map((block) => block.layer))].map((layer) => [layer, random.int(5_000)]));
-    const scaled = scaledBlocks(/** @type {Api.Prompt} */ (/** @type {unknown} */ ({ blocks: all })), layers);
+    const scaled = scaledBlocks(/** @type {Api.Prompt} */ (/** @type {unknown} */ ({ kind: "assembled", blocks: all })), layers);
     for (const [layer, tokens] of Object.entries(layers)) {
       const sum = scaled.filter((block) => block.layer === layer).reduce((total, block) => total + block.tokens, 0);
       assert.ok(Math.abs(sum - tokens) < 1e-6, layer);
     }
   });
+});
+
+test("a client's request is what was forwarded of what was received", () => {
+  const account = { class: "tool_loop", tokens_in: 900, tokens_sent: 300, changes: 1, epoch: 1, is_whole: true, used: { input: 400, cached: 100, output: 5 } };
+  const prompt = /** @type {Api.Prompt} */ (/** @type {unknown} */ ({ kind: "forwarded", requests: [{ ...account, tokens_sent: 1 }, account], blocks: [], layers: [], budget: null, tokens_total: null, cached_tokens: null }));
+  assert.deepEqual(composition(prompt, null), { layers: { forwarded: 300 }, used: 300, whole: 900, cached: 75, account });
+  assert.deepEqual(scaledBlocks(prompt, {}), []);
 });
 
 test("a prompt's page has every block once, under its role", () => {

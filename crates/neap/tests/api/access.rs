@@ -125,14 +125,20 @@ fn a_link_lets_one_browser_in_once() {
     let cookie = cookie.split(';').next().expect("a pair");
     let index = page.ask("GET", "/ui/", &[("cookie", cookie)]);
     assert_eq!((index.status, index.header("content-type")), (200, Some("text/html; charset=utf-8")));
-    assert!(index.header("content-security-policy").is_some_and(|policy| policy.starts_with("default-src 'self';")));
-    assert_eq!((index.header("x-content-type-options"), index.header("referrer-policy")), (Some("nosniff"), Some("no-referrer")));
+    assert!(
+        index.header("content-security-policy").is_some_and(|policy| policy.starts_with("default-src 'self';"))
+    );
+    assert_eq!(
+        (index.header("x-content-type-options"), index.header("referrer-policy")),
+        (Some("nosniff"), Some("no-referrer"))
+    );
     let tag = index.header("etag").expect("a tag");
     assert_eq!(page.ask("GET", "/ui/", &[("cookie", cookie), ("if-none-match", tag)]).status, 304);
     assert_eq!(page.ask("GET", "/ui/", &[]).status, 401, "without the cookie");
     assert_eq!(page.ask("GET", "/ui/../../Cargo.toml", &[("cookie", cookie)]).status, 404);
     let origin = format!("http://{}", page.address);
-    let api = |method, headers: &[(&str, &str)]| page.ask(method, "/api/v1/memories/f1?confirm=f1", headers).status;
+    let api =
+        |method, headers: &[(&str, &str)]| page.ask(method, "/api/v1/memories/f1?confirm=f1", headers).status;
     assert_eq!(api("GET", &[("cookie", cookie)]), 400, "it may read; this route has no such parameter");
     assert_eq!(api("DELETE", &[("cookie", cookie)]), 403, "a change needs an origin");
     assert_eq!(api("DELETE", &[("cookie", cookie), ("origin", "http://127.0.0.1:1")]), 403, "and its own");

@@ -40,7 +40,9 @@ fn every_route_answers_as_the_document_says() {
     }
     let routes = document["paths"].as_object().expect("paths").iter();
     let routes: BTreeSet<(String, String)> = routes
-        .flat_map(|(path, methods)| methods.as_object().expect("methods").keys().map(|m| (path.clone(), m.clone())))
+        .flat_map(|(path, methods)| {
+            methods.as_object().expect("methods").keys().map(|m| (path.clone(), m.clone()))
+        })
         .collect();
     assert_eq!(called, routes, "each route is called");
 }
@@ -56,7 +58,7 @@ fn what_a_command_prints_is_what_the_api_answers() {
     same(&["report", "--all"], "/report");
     same(&["memory", "show", "f3"], "/memories/f3");
     same(&["memory", "status"], "/memories/status");
-    
+
     let items = |args: &[&str], path: &str| assert_eq!(neap.json(args), api.get(path)["items"], "{args:?} {path}");
     items(&["session", "efforts", "--session", "default"], "/sessions/default/efforts");
     items(&["session", "receipts", "--session", "default"], "/sessions/default/receipts");

@@ -49,12 +49,23 @@ pub(super) fn all(effort: &str, proxied: &str) -> Vec<Call> {
         ("/memories/{id}/erasure", "/memories/f2/erasure".to_owned()),
     ];
     let mut all: Vec<Call> = reads.into_iter().map(|(path, called)| ("GET", path, called, None)).collect();
-    let mut add = |method, path, called: &str, body: Option<Value>| all.push((method, path, called.to_owned(), body));
+    let mut add =
+        |method, path, called: &str, body: Option<Value>| all.push((method, path, called.to_owned(), body));
     add("POST", "/search", "/search", Some(json!({"query": "refresh token", "in": "all", "max": 5})));
     add("POST", "/memories/recall", "/memories/recall", Some(json!({"query": "staging", "superseded": true})));
-    add("POST", "/memories/context", "/memories/context", Some(json!({"question": "which database has staging?"})));
+    add(
+        "POST",
+        "/memories/context",
+        "/memories/context",
+        Some(json!({"question": "which database has staging?"})),
+    );
     let pattern = json!({"by": "words", "of": "delete production"});
-    add("POST", "/memories/try", "/memories/try", Some(json!({"pattern": pattern, "text": "please delete production"})));
+    add(
+        "POST",
+        "/memories/try",
+        "/memories/try",
+        Some(json!({"pattern": pattern, "text": "please delete production"})),
+    );
     let question = json!({"question": "refresh token", "budget": 1000});
     add("POST", "/sessions/{session}/context", &session("/context"), Some(question));
     add("PUT", "/sessions/{session}", "/sessions/made", Some(json!({"set": {"context_tokens_max": "9000"}})));
@@ -75,7 +86,12 @@ pub(super) fn all(effort: &str, proxied: &str) -> Vec<Call> {
         add("POST", "/memories/{id}/{action}", &format!("/memories/f4/{action}"), None);
     }
     add("POST", "/memories/{id}/{action}", "/memories/c1/retire", None);
-    add("POST", "/memories/{id}/review", "/memories/d1/review", Some(json!({"outcome": "success", "notes": "it holds"})));
+    add(
+        "POST",
+        "/memories/{id}/review",
+        "/memories/d1/review",
+        Some(json!({"outcome": "success", "notes": "it holds"})),
+    );
     add("POST", "/memories/roll-back", "/memories/roll-back", Some(json!({"author": "model"})));
     add("DELETE", "/memories/{id}", "/memories/f4?confirm=f4", None);
     add("DELETE", "/sessions/{session}", "/sessions/made?confirm=made", None);

@@ -26,7 +26,10 @@ fn no_request_makes_it_fail() {
     command.args(["--header", &format!("Authorization: Bearer {}", api.token)]);
     command.args(["--seed", SEED, "--max-examples", EXAMPLES, "--generation-deterministic", "--no-color"]);
     command.args(["--phases", "examples,coverage,fuzzing", "--mode", "all", "--suppress-health-check", "all"]);
-    command.args(["--checks", "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"]);
+    command.args([
+        "--checks",
+        "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance",
+    ]);
     // A stream of events does not end, and a download is text.
     command.args(["--exclude-path", "/api/v1/events", "--request-timeout", "20"]);
     let ran = command.output().expect("it runs");

@@ -71,7 +71,9 @@ fn what_this_and_other_processes_do_is_heard() {
     let heard = watcher.until(is("effort_concluded"));
     let started = heard.iter().find(|event| is("turn_started")(event)).expect("a turn");
     assert_eq!((started.name.as_str(), &started.data["session"]), ("turn", &"default".into()));
-    assert!(started.data["turn"].as_u64() > Some(4) && started.data["seq"].is_u64() && started.data["at"].is_u64());
+    assert!(
+        started.data["turn"].as_u64() > Some(4) && started.data["seq"].is_u64() && started.data["at"].is_u64()
+    );
     let concluded = heard.last().expect("an event");
     assert_eq!((concluded.name.as_str(), concluded.data["ids"].as_array().map(Vec::len)), ("effort", Some(1)));
     assert!(heard.iter().any(|event| event.name == "rewrite"), "{heard:?}");

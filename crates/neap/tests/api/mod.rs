@@ -1,4 +1,5 @@
 //! The HTTP API over a real server: every route of its document, and who may ask.
+#![allow(clippy::disallowed_methods, reason = "a test may write the document")]
 
 mod access;
 mod answers;
@@ -44,8 +45,7 @@ impl Api {
         let mut api = Self::over(neap);
         let body = json!({"model": "gpt-4o", "messages": [{"role": "user", "content": "what is in the proxy?"}]});
         let headers = [("content-type", "application/json"), ("x-neap-session", "proxied")];
-        let answer =
-            api.server.ask("POST", "/v1/chat/completions", &headers, body.to_string().as_bytes());
+        let answer = api.server.ask("POST", "/v1/chat/completions", &headers, body.to_string().as_bytes());
         assert_eq!(answer.status, 200, "{}", answer.text());
         api.proxied = answer.header("x-neap-session").expect("a session").to_owned();
         api
@@ -63,7 +63,13 @@ impl Api {
         self.ask_with(method, path, &[], body)
     }
 
-    pub(crate) fn ask_with(&self, method: &str, path: &str, more: &[(&str, &str)], body: Option<&Value>) -> Answer {
+    pub(crate) fn ask_with(
+        &self,
+        method: &str,
+        path: &str,
+        more: &[(&str, &str)],
+        body: Option<&Value>,
+    ) -> Answer {
         let bearer = format!("Bearer {}", self.token);
         let mut headers = vec![("authorization", bearer.as_str())];
         let text = body.map(Value::to_string);
@@ -107,5 +113,8 @@ fn the_document_is_current() {
         std::fs::write(DOCUMENT, &made).expect("it can be written");
     }
     let is_current = std::fs::read_to_string(DOCUMENT).is_ok_and(|text| text == made);
-    assert!(is_current, "docs/openapi.json is not what the routes say: run this test with {WRITE}=1 and look at it");
+    assert!(
+        is_current,
+        "docs/openapi.json is not what the routes say: run this test with {WRITE}=1 and look at it"
+    );
 }

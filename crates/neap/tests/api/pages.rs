@@ -63,9 +63,16 @@ fn no_answer_is_large_and_long_texts_can_be_read_in_parts() {
     let long: String = (0..120_000).map(|n| format!("{n} ä ")).collect();
     api.send("PUT", "/sessions/long/turns/1", &json!({"message": long, "reply": "\u{1}\"".repeat(150_000)}));
     for n in 2..30 {
-        api.send("PUT", &format!("/sessions/long/turns/{n}"), &json!({"message": "x".repeat(90_000), "reply": "ok"}));
+        api.send(
+            "PUT",
+            &format!("/sessions/long/turns/{n}"),
+            &json!({"message": "x".repeat(90_000), "reply": "ok"}),
+        );
     }
-    for path in ["/turns/1", "/turns/1/prompt", "/turns", "/turns/2/diff", "/events", "/efforts/ambient/log", "/originals/t1"] {
+    for path in [
+        "/turns/1", "/turns/1/prompt", "/turns", "/turns/2/diff", "/events", "/efforts/ambient/log",
+        "/originals/t1",
+    ] {
         let answer = api.ask("GET", &format!("/sessions/long{path}"), None);
         assert_eq!(answer.status, 200, "{path}: {}", answer.text());
         assert!(answer.body.len() <= 200_000, "{path}: {}", answer.body.len());

@@ -12,7 +12,10 @@ fn long_chat() -> Neap {
     for n in 0..6 {
         lines.push(format!("service {n} answers 50{n} after the deployment, help me"));
         for step in 0..4 {
-            lines.push(format!("step {step}: the log of service {n} says {} and nothing else", "timeout ".repeat(40)));
+            lines.push(format!(
+                "step {step}: the log of service {n} says {} and nothing else",
+                "timeout ".repeat(40)
+            ));
         }
         lines.push("it is fixed, that is done".to_owned());
     }
@@ -29,7 +32,12 @@ fn a_prompt_of_the_past_is_what_the_ledger_recorded() {
     for turn in 1..=turns {
         let prompt = api.get(&format!("/sessions/default/turns/{turn}/prompt"));
         let ledger = &api.get(&format!("/sessions/default/turns/{turn}"))["ledger"];
-        assert_eq!((&prompt["kind"], &prompt["exact"]), (&json!("assembled"), &json!(true)), "turn {turn}: {}", prompt["note"]);
+        assert_eq!(
+            (&prompt["kind"], &prompt["exact"]),
+            (&json!("assembled"), &json!(true)),
+            "turn {turn}: {}",
+            prompt["note"]
+        );
         assert_eq!(prompt["budget"], ledger["budget"]);
         let row = api.get(&format!("/sessions/default/turns?before={}&limit=1", turn + 1))["items"][0].clone();
         assert_eq!(row["turn"], turn);
@@ -47,7 +55,8 @@ fn a_block_is_read_in_parts_and_blocks_in_pages() {
     let (number, chars) = (&long["block"], long["chars"].as_u64().expect("a length"));
     let (mut text, mut offset) = (String::new(), 0);
     while offset < chars {
-        let part = api.get(&format!("/sessions/default/turns/latest/prompt?block={number}&offset={offset}&limit=100"));
+        let part =
+            api.get(&format!("/sessions/default/turns/latest/prompt?block={number}&offset={offset}&limit=100"));
         let [part] = &part["blocks"].as_array().expect("blocks")[..] else { panic!("one block") };
         text.push_str(part["text"].as_str().expect("text"));
         offset += 100;

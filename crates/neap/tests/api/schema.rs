@@ -19,7 +19,9 @@ fn check(document: &Value, schema: &Value, value: &Value, at: &str) -> Fits {
                 check(document, target, value, at)?;
             }
             "type" => check_type(rule, value, at)?,
-            "enum" => ensure(rule.as_array().expect("a list").contains(value), || format!("{at}: not {rule}: {value}"))?,
+            "enum" => {
+                ensure(rule.as_array().expect("a list").contains(value), || format!("{at}: not {rule}: {value}"))?
+            }
             "const" => ensure(rule == value, || format!("{at}: not {rule}: {value}"))?,
             "anyOf" | "oneOf" => {
                 let options = rule.as_array().expect("a list");
@@ -34,12 +36,18 @@ fn check(document: &Value, schema: &Value, value: &Value, at: &str) -> Fits {
             }
             "required" => {
                 for field in rule.as_array().expect("a list").iter().filter_map(Value::as_str) {
-                    ensure(value.as_object().is_none_or(|object| object.contains_key(field)), || format!("{at}: no {field}: {value}"))?;
+                    ensure(value.as_object().is_none_or(|object| object.contains_key(field)), || {
+                        format!("{at}: no {field}: {value}")
+                    })?;
                 }
             }
             "properties" | "additionalProperties" => {}
-            "minimum" => ensure(value.as_f64().is_none_or(|n| n >= rule.as_f64().expect("a number")), || format!("{at}: {value}"))?,
-            "maximum" => ensure(value.as_f64().is_none_or(|n| n <= rule.as_f64().expect("a number")), || format!("{at}: {value}"))?,
+            "minimum" => ensure(value.as_f64().is_none_or(|n| n >= rule.as_f64().expect("a number")), || {
+                format!("{at}: {value}")
+            })?,
+            "maximum" => ensure(value.as_f64().is_none_or(|n| n <= rule.as_f64().expect("a number")), || {
+                format!("{at}: {value}")
+            })?,
             "description" | "minLength" | "maxLength" | "minItems" | "maxItems" => {}
             other => return Err(format!("{at}: the check does not know '{other}'")),
         }
@@ -73,9 +81,9 @@ fn check_type(rule: &Value, value: &Value, at: &str) -> Fits {
         "null" => value.is_null(),
         other => panic!("type {other}"),
     };
-    let fits = match rule {
-        Value::Array(names) => names.iter().filter_map(Value::as_str).any(is),
-        one => is(one.as_str().expect("a type")),
+    let fits = match rule.as_array() {
+        Some(names) => names.iter().filter_map(Value::as_str).any(is),
+        None => is(rule.as_str().expect("a type")),
     };
     ensure(fits, || format!("{at}: not {rule}: {value}"))
 }

@@ -21,7 +21,12 @@ fn messages_are_recorded_once_for_each_key_also_after_a_restart() {
     assert_eq!(none.status, 400, "{}", none.text());
     let events = api.server.neap.events("log");
     let Api { server, .. } = api;
-    let api = Api { token: read_token(&server), proxied: String::new(), server: server.restarted(&[], &[]), _mock: super::Mock::start(|_, _| panic!()) };
+    let api = Api {
+        token: read_token(&server),
+        proxied: String::new(),
+        server: server.restarted(&[], &[]),
+        _mock: super::Mock::start(|_, _| panic!()),
+    };
     assert_eq!(send(&api, "b"), json!({"recorded": 0, "turn": 3}));
     assert_eq!(api.server.neap.events("log"), events);
 }
@@ -54,7 +59,8 @@ fn many_at_once_record_one_batch() {
 #[test]
 fn a_turn_is_recorded_once_for_each_id() {
     let api = Api::over(Neap::new());
-    let put = |message: &str| api.send("PUT", "/sessions/t/turns/id-1", &json!({"message": message, "reply": "yes"}));
+    let put =
+        |message: &str| api.send("PUT", "/sessions/t/turns/id-1", &json!({"message": message, "reply": "yes"}));
     let first = put("is it?");
     assert_eq!((first["turn"].as_u64(), first["text"].as_str()), (Some(1), Some("yes")));
     assert_eq!(put("something else")["text"], "yes");
@@ -89,8 +95,12 @@ fn an_erased_session_is_gone_from_every_route() {
 #[test]
 fn a_memory_is_edited_undone_and_erased() {
     let api = Api::with_data();
-    let changed = api.send("PATCH", "/memories/f1", &json!({"body": {"content": "Tim prefers Kelvin"}, "pinned": false}));
-    assert_eq!((&changed["status"], &changed["memory"]["body"]["content"]), (&json!("edited"), &json!("Tim prefers Kelvin")));
+    let changed =
+        api.send("PATCH", "/memories/f1", &json!({"body": {"content": "Tim prefers Kelvin"}, "pinned": false}));
+    assert_eq!(
+        (&changed["status"], &changed["memory"]["body"]["content"]),
+        (&json!("edited"), &json!("Tim prefers Kelvin"))
+    );
     assert!(changed["memory"].get("pinned").is_none());
     let undone = api.ask("POST", "/memories/f1/undo", None);
     assert_eq!(undone.json()["memory"]["body"]["content"], "Tim prefers Celsius", "{}", undone.text());
@@ -99,7 +109,8 @@ fn a_memory_is_edited_undone_and_erased() {
     let same = api.ask("PATCH", "/memories/f1", Some(&json!({"body": {"content": "Tim prefers Celsius"}})));
     assert_eq!(same.status, 422, "{}", same.text());
     let chain = api.get("/memories/f3/chain");
-    let ids: Vec<&str> = chain["items"].as_array().expect("a list").iter().filter_map(|m| m["id"].as_str()).collect();
+    let ids: Vec<&str> =
+        chain["items"].as_array().expect("a list").iter().filter_map(|m| m["id"].as_str()).collect();
     assert_eq!(ids, ["f2", "f3"]);
     let takes = &api.get("/memories/f3/erasure")["takes"];
     assert_eq!(takes, &json!([{"id": "f2", "how": "superseded_by"}]));

@@ -2,7 +2,7 @@
 
 import { fill, h } from "./dom.js";
 import { count } from "./format.js";
-import { blockTitle, layerInfo } from "./layers.js";
+import { blockInfo, blockTitle, layerInfo } from "./layers.js";
 import { rowPixels } from "./master_detail.js";
 import { fetchBlockText } from "./prompt_source.js";
 import { placeHash } from "./router.js";
@@ -28,7 +28,7 @@ export function blockList(onPick) {
       return h("div", {}, h("div", { class: "list-head" },
         h("span", { class: `swatch fill-${group}` }), h("strong", {}, name), h("span", { class: "clip grows" }, about), h("span", { class: "number" }, count(row.tokens))));
     }
-    const meter = h("i", { class: `fill-${layerInfo(row.layer).group}` });
+    const meter = h("i", { class: `fill-${blockInfo(row).group}` });
     meter.style.width = `${Math.max(2, (row.tokens / largest) * 100)}%`;
     return h("div", {}, h("button", { class: "item block-item", type: "button", "aria-current": row.block === picked ? "true" : null, click: () => choose(row) },
       h("span", { class: "meter", "aria-hidden": "true" }, meter),
@@ -79,9 +79,11 @@ export function withHeads(blocks) {
   /** @type {Row[]} */
   const rows = [];
   let head = { layer: "", tokens: 0 };
+  // Messages without a layer stand by themselves.
+  if (blocks.some((block) => block.layer === null)) return blocks;
   blocks.forEach((block, index) => {
     if (head.layer !== block.layer) {
-      head = { layer: block.layer, tokens: 0 };
+      head = { layer: block.layer ?? "", tokens: 0 };
       if (blocks[index + 1]?.layer === block.layer) rows.push(head);
     }
     head.tokens += block.tokens;
@@ -96,7 +98,7 @@ export function withHeads(blocks) {
  * @param {Api.Block} block
  */
 export function blockDetail(session, turn, block) {
-  const { name, group, about } = layerInfo(block.layer);
+  const { name, group, about } = blockInfo(block);
   const effort = !block.effort ? null : h("a", { href: placeHash("efforts", session, { effort: block.effort }) }, oneLine(block.effort, 80));
   const origin = !block.turn ? null : h("a", { href: placeHash("timeline", session, { turn: block.turn }) }, `turn ${block.turn}`);
   const text = h("div", {}, textBlock(block.text, "The block's text"));

@@ -8,7 +8,7 @@ const READ_HINT = "Point at a layer to read what it is; click to list its blocks
 /** A block narrower than this share of the bar gets no line of its own. */
 const BLOCK_SHARE_MIN = 0.004;
 
-/** @typedef {{ budget: number, used: number, cached: number, layers: Record<string, number>, blocks: Api.Block[], epoch: number | null }} BarData */
+/** @typedef {{ budget: number, used: number, cached: number, layers: Record<string, number>, blocks: Api.Block[], epoch: number | null, rest: string }} BarData */
 
 /** @param {(layer: string) => void} onLayer called when a layer of the bar is clicked */
 export function contextBar(onLayer) {
@@ -78,7 +78,7 @@ export function contextBar(onLayer) {
     fill(legend, groupTokens(next.layers).filter(({ tokens }) => tokens > 0).map(({ group, tokens }) =>
       h("li", {}, h("span", { class: `swatch fill-${group}` }), GROUP_NAMES[group], " ", h("span", { class: "muted" }, count(tokens)))),
       next.cached > 0 && h("li", {}, h("span", { class: "swatch hatched" }), "from the cache ", h("span", { class: "muted" }, count(next.cached))),
-      h("li", {}, h("span", { class: "swatch free" }), "free ", h("span", { class: "muted" }, count(Math.max(0, next.budget - next.used)))));
+      h("li", {}, h("span", { class: "swatch free" }), `${next.rest} `, h("span", { class: "muted" }, count(Math.max(0, next.budget - next.used)))));
   }
 
   /** @param {BarData} next */

@@ -11,20 +11,30 @@ const NAMED_MAX = 12;
 /**
  * @param {Api.Prompt} prompt
  * @param {Api.Turn} turn
- * @param {number} used
+ * @param {{ used: number, cached: number, account: Api.Account | undefined }} sizes
  */
-export function contextFigures(prompt, turn, used) {
+export function contextFigures(prompt, turn, { used, cached, account }) {
   const { ledger } = turn;
-  const parts = [figure("In the context", count(used), prompt.budget === null ? "tokens" : `of ${count(prompt.budget)} tokens`, true)];
-  if (prompt.cached_tokens !== null && used > 0) parts.push(figure("From the cache", percent(prompt.cached_tokens, used)));
+  const of = account ? `of ${count(account.tokens_in)} tokens received` : prompt.budget === null ? "tokens" : `of ${count(prompt.budget)} tokens`;
+  /** @type {(HTMLElement | null)[]} */
+  const parts = [figure(account ? "Forwarded" : "In the context", count(used), of, true)];
+  if (used > 0 && (ledger || account?.used)) parts.push(figure("From the cache", percent(cached, used)));
+  if (account) parts.push(...accountFigures(account, prompt.requests?.length ?? 1));
   if (ledger) parts.push(figure("Sending everything", count(ledger.naive_tokens), "tokens"));
   if (ledger?.cost?.calls) parts.push(figure("Cost of the turn", dollars(ledger.cost.nanodollars / 1e9), `in ${counted(ledger.cost.calls, "call")}`));
   if (ledger?.epoch_since) parts.push(figure("Rewritten for", `turn ${ledger.epoch_since}`, turn.epoch_cause ? `because ${causeText(turn.epoch_cause)}` : undefined));
-  for (const account of prompt.requests ?? []) {
-    parts.push(figure(words(account.class), count(account.tokens_sent), `tokens forwarded of ${count(account.tokens_in)} received`));
-  }
   const note = prompt.kind === "recorded" ? "Another program built this prompt; only its messages are known." : prompt.note;
   return [h("dl", { class: "figures" }, parts), note ? h("p", { class: "notice small" }, oneLine(note, 400)) : null];
+}
+
+/** @param {Api.Account} account the turn's last request @param {number} requests */
+function accountFigures(account, requests) {
+  const { cost } = account;
+  return [
+    figure("Requests of the turn", count(requests), `last: ${words(account.class)}`),
+    cost ? figure("Cost of the last", dollars(cost.sent_nanodollars / 1e9), `untouched: ${dollars(cost.untouched_nanodollars / 1e9)}`) : null,
+    account.used ? figure("Answered", count(account.used.output), "tokens") : null,
+  ];
 }
 
 const CAUSES = new Map([

@@ -55,5 +55,12 @@ export function confirmByName({ title, content, name, action, act }) {
     refused,
     h("div", {}, button));
   const dialog = openDialog(title, [form]);
+  dialog.classList.add("confirms");
   field.focus();
+}
+
+/** Resolves once nobody is asked to confirm anything, so that nothing is drawn anew under the question. */
+export async function untilConfirmed() {
+  const dialog = document.querySelector("dialog.confirms[open]");
+  if (dialog) await new Promise((resolve) => dialog.addEventListener("close", resolve, { once: true }));
 }

@@ -3,7 +3,7 @@
 import { get, pathOf } from "./api.js";
 import { fill, h } from "./dom.js";
 import { count, counted } from "./format.js";
-import { layerInfo } from "./layers.js";
+import { blockInfo } from "./layers.js";
 import { textBlock } from "./text_block.js";
 import { visible } from "./safe_text.js";
 import { fetchPrompt } from "./prompt_source.js";
@@ -55,7 +55,7 @@ export async function diffView(session, turn, against, signal) {
     const whole = h("button", { class: "button plain small", type: "button", click: showWhole }, "Whole text");
     const element = h("div", { class: isAdded ? "diff-block added" : "diff-block removed" },
       h("div", { class: "row apart small" },
-        h("span", {}, h("strong", {}, isAdded ? "+ entered " : "− left "), `${layerInfo(block.layer).name}, ${block.role}`),
+        h("span", {}, h("strong", {}, isAdded ? "+ entered " : "− left "), `${blockInfo(block).name}, ${block.role}`),
         h("span", { class: "row" }, whole, h("span", {}, `${count(block.tokens)} tokens`))),
       body);
     return element;

@@ -1,6 +1,6 @@
 // The layers of a context: their order, their groups, and what each is for.
 
-/** @typedef {"rules" | "memories" | "summaries" | "logs" | "tail" | "message"} LayerGroup */
+/** @typedef {"rules" | "memories" | "summaries" | "logs" | "tail" | "message" | "forwarded"} LayerGroup */
 
 /** @type {Map<string, { name: string, group: LayerGroup, about: string }>} */
 const LAYERS = new Map([
@@ -24,7 +24,11 @@ const LAYERS = new Map([
   ["active", { name: "Active log", group: "logs", about: "The effort in work" }],
   ["tail", { name: "Tail", group: "tail", about: "Said since the last rewrite" }],
   ["message", { name: "This turn", group: "message", about: "The new message and its tool calls" }],
+  ["forwarded", { name: "Forwarded", group: "forwarded", about: "What the provider got of the client's request" }],
 ]);
+
+/** Messages that another program's prompt had have no layer. @type {Map<string, LayerGroup>} */
+const ROLE_GROUPS = new Map([["system", "rules"], ["user", "message"], ["assistant", "tail"], ["tool", "logs"]]);
 
 /** @type {Record<LayerGroup, string>} */
 export const GROUP_NAMES = {
@@ -34,6 +38,7 @@ export const GROUP_NAMES = {
   logs: "Logs",
   tail: "Tail",
   message: "This turn",
+  forwarded: "Forwarded",
 };
 
 const ORDER = [...LAYERS.keys()];
@@ -41,6 +46,12 @@ const ORDER = [...LAYERS.keys()];
 /** @param {string} layer */
 export function layerInfo(layer) {
   return LAYERS.get(layer) ?? { name: layer, group: /** @type {LayerGroup} */ ("rules"), about: "" };
+}
+
+/** @param {{ layer: string | null, role: string }} block */
+export function blockInfo(block) {
+  if (block.layer !== null) return layerInfo(block.layer);
+  return { name: "Message", group: ROLE_GROUPS.get(block.role) ?? "logs", about: "A message of the turn" };
 }
 
 /** @param {string} layer */
@@ -66,10 +77,10 @@ export function groupTokens(layers) {
 
 /**
  * What a block is, in a few words.
- * @param {{ layer: string, role: string, turn?: number | null, effort?: string | null }} block
+ * @param {{ layer: string | null, role: string, turn?: number | null, effort?: string | null }} block
  */
 export function blockTitle(block) {
-  const { name, group } = layerInfo(block.layer);
+  const { name, group } = blockInfo(block);
   if (block.layer === "summaries" && block.effort) return `Summary of ${block.effort}`;
   if (block.turn) return `Turn ${block.turn}, ${block.role}`;
   if (block.effort) return `${name} of ${block.effort}`;

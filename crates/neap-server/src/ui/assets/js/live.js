@@ -75,6 +75,7 @@ export function gather(act, waitMs, signal) {
   let isWanted = false;
   const run = async () => {
     timer = 0;
+    if (signal.aborted) return;
     isRunning = true;
     isWanted = false;
     try {

@@ -28,6 +28,9 @@ const FITTING = new Map([["confirm", ["fact", "decision", "procedure", "episode"
 export function memoryDetail(memory, signal, on) {
   const { id, provenance } = memory;
   const past = h("div", { class: "stack" });
+  // What is forgotten must not be asked for.
+  const reads = new AbortController();
+  const stops = AbortSignal.any([signal, reads.signal]);
 
   /** @param {string} action */
   async function act(action) {
@@ -60,6 +63,7 @@ export function memoryDetail(memory, signal, on) {
             h("ul", { class: "examples" }, preview.takes.map((each) => h("li", {}, h("span", { class: "tag warn" }, each.id), " ", words(each.how))))),
         ],
         act: async () => {
+          reads.abort();
           await change("DELETE", pathOf("memories", id), undefined, { confirm: id });
           notify(`${id} is forgotten.`);
           on.onForgotten(id);
@@ -72,10 +76,10 @@ export function memoryDetail(memory, signal, on) {
 
   async function loadPast() {
     try {
-      const [chain, history] = await Promise.all([get(pathOf("memories", id, "chain"), {}, signal), get(pathOf("memories", id, "history"), { limit: 200 }, signal)]);
+      const [chain, history] = await Promise.all([get(pathOf("memories", id, "chain"), {}, stops), get(pathOf("memories", id, "history"), { limit: 200 }, stops)]);
       fill(past, chainList(chain.items), historyList(history.items));
     } catch (error) {
-      if (!signal.aborted) fill(past, failureBox(error, loadPast));
+      if (!stops.aborted) fill(past, failureBox(error, loadPast));
     }
   }
 

@@ -49,18 +49,32 @@ export async function fetchBlockText(session, turn, block, offset) {
   return part.blocks[0]?.text ?? "";
 }
 
-/** @param {Api.Prompt} prompt @returns {Record<string, number>} */
-export function layersOf(prompt) {
+/**
+ * What a prompt is made of: as recorded when it was sent, as its blocks say, or, of a client's request, as forwarded.
+ * @param {Api.Prompt} prompt
+ * @param {Api.Ledger | null} ledger
+ * @returns {{ layers: Record<string, number>, used: number, whole: number, cached: number, account: Api.Account | undefined }}
+ */
+export function composition(prompt, ledger) {
+  const account = prompt.requests?.at(-1);
+  if (prompt.kind === "forwarded" && account) {
+    const { tokens_sent: used, tokens_in: received } = account;
+    const share = account.used && account.used.input > 0 ? account.used.cached / account.used.input : 0;
+    return { layers: { forwarded: used }, used, whole: Math.max(used, received), cached: Math.round(used * share), account };
+  }
+  const layers = ledger?.tokens ?? layersOf(prompt);
+  const sum = Object.values(layers).reduce((total, tokens) => total + tokens, 0);
+  const used = ledger ? sum : (prompt.tokens_total ?? sum);
+  return { layers, used, whole: prompt.budget ?? used, cached: prompt.cached_tokens ?? 0, account: undefined };
+}
+
+/** @param {Api.Prompt} prompt */
+function layersOf(prompt) {
   if (prompt.layers.length > 0) return Object.fromEntries(prompt.layers.map(({ layer, tokens }) => [layer, tokens]));
   /** @type {Record<string, number>} */
   const sums = {};
-  for (const { layer, tokens } of prompt.blocks) sums[layer] = (sums[layer] ?? 0) + tokens;
+  for (const { layer, tokens } of prompt.blocks) sums[layer ?? "forwarded"] = (sums[layer ?? "forwarded"] ?? 0) + tokens;
   return sums;
-}
-
-/** @param {Record<string, number>} layers */
-export function sumOf(layers) {
-  return Object.values(layers).reduce((sum, tokens) => sum + tokens, 0);
 }
 
 /**
@@ -70,11 +84,13 @@ export function sumOf(layers) {
  * @returns {Api.Block[]}
  */
 export function scaledBlocks(prompt, layers) {
+  // Of a client's request, only the turn's own messages are known.
+  if (prompt.kind !== "assembled") return [];
   /** @type {Record<string, number>} */
   const sums = {};
-  for (const { layer, tokens } of prompt.blocks) sums[layer] = (sums[layer] ?? 0) + tokens;
+  for (const { layer, tokens } of prompt.blocks) sums[layer ?? ""] = (sums[layer ?? ""] ?? 0) + tokens;
   return prompt.blocks.map((block) => {
-    const sum = sums[block.layer] ?? 0;
-    return sum > 0 ? { ...block, tokens: (block.tokens * (layers[block.layer] ?? 0)) / sum } : block;
+    const sum = sums[block.layer ?? ""] ?? 0;
+    return sum > 0 ? { ...block, tokens: (block.tokens * (layers[block.layer ?? ""] ?? 0)) / sum } : block;
   });
 }

@@ -28,7 +28,7 @@ export function turnList(session, signal, onPick) {
     return h("div", {}, h("button", { class: "item turn-item", type: "button", "aria-current": turn === chosen ? "true" : null, click: () => onPick(turn) },
       h("span", { class: "small muted number" }, count(turn)),
       h("span", { class: "top" }, oneLine(message, 120)),
-      h("span", { class: "small muted number" }, row?.tokens_total ? count(row.tokens_total) : "")));
+      h("span", { class: "small muted number" }, row ? count(promptTokens(row)) : "")));
   }
 
   /** @param {number} first @param {number} last */
@@ -56,4 +56,10 @@ export function turnList(session, signal, onPick) {
       list.refresh();
     },
   };
+}
+
+/** What the turn's largest prompt had; nothing if no prompt is known. @param {Api.SeriesRow} row */
+export function promptTokens(row) {
+  if (row.tokens_total !== null) return row.tokens_total;
+  return row.requests.length > 0 ? Math.max(...row.requests.map((account) => account.tokens_sent)) : null;
 }

@@ -9,7 +9,7 @@ import { gather, onLive } from "../live.js";
 import { contextFigures, leftOut } from "../context_parts.js";
 import { blockDetail, blockList } from "../block_list.js";
 import { masterDetail } from "../master_detail.js";
-import { fetchPrompt, fetchTurn, layersOf, scaledBlocks, sumOf } from "../prompt_source.js";
+import { composition, fetchPrompt, fetchTurn, scaledBlocks } from "../prompt_source.js";
 import { replaceQuery } from "../router.js";
 import { screenHead } from "../screen_head.js";
 
@@ -78,12 +78,11 @@ export async function show(host, { session, query, signal }) {
     follow.setAttribute("aria-pressed", String(pinned === null));
     back.disabled = shown <= 1;
     on.disabled = pinned === null;
-    const layers = turn.ledger?.tokens ?? layersOf(prompt);
-    const used = turn.ledger ? sumOf(layers) : (prompt.tokens_total ?? sumOf(layers));
-    fill(figures, contextFigures(prompt, turn, used));
+    const { layers, used, whole, cached, account } = composition(prompt, turn.ledger);
+    fill(figures, contextFigures(prompt, turn, { used, cached, account }));
     bar.update({
-      budget: prompt.budget ?? used, used, cached: prompt.cached_tokens ?? 0, layers, blocks: scaledBlocks(prompt, layers),
-      epoch: turn.ledger?.epoch_since ?? null,
+      budget: whole, used, cached, layers, blocks: scaledBlocks(prompt, layers), epoch: turn.ledger?.epoch_since ?? null,
+      rest: account ? "left out by Neap" : "free",
     });
     list.update(prompt.blocks);
     fill(missing, leftOut(session, turn));

@@ -1,6 +1,7 @@
 // The screen Memories: what the agent knows, from whom, and what became of it.
 
 import { get, pathOf } from "../api.js";
+import { untilConfirmed } from "../dialog.js";
 import { fill, h } from "../dom.js";
 import { emptyBox, failureBox } from "../empty.js";
 import { words } from "../format.js";
@@ -25,6 +26,7 @@ export async function show(host, { query, signal }) {
   /** @type {KeysetList<Api.Memory>} */
   let memories = new KeysetList("/memories", {}, signal);
   let chosen = query.get("id") ?? "";
+  let loads = 0;
   const select = (/** @type {string} */ name, /** @type {string[]} */ values) => {
     const field = h("select", { change: () => filter() }, h("option", { value: "" }, "any"), values.map((value) => h("option", { value }, words(value))));
     field.value = query.get(name) ?? "";
@@ -92,9 +94,15 @@ export async function show(host, { query, signal }) {
   }
 
   async function load() {
+    loads += 1;
+    const own = loads;
     try {
       const fresh = /** @type {KeysetList<Api.Memory>} */ (new KeysetList("/memories", filters(), signal));
       await fresh.reach(1);
+      // A later one has begun, or somebody is about to forget what this would show.
+      if (own !== loads) return;
+      await untilConfirmed();
+      if (own !== loads) return;
       memories = fresh;
     } catch (error) {
       if (!signal.aborted) fill(holder, failureBox(error, load));

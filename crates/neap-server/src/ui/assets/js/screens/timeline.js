@@ -14,7 +14,7 @@ import { plot } from "../plot.js";
 import { fetchTurn } from "../prompt_source.js";
 import { replaceQuery } from "../router.js";
 import { screenHead } from "../screen_head.js";
-import { turnList } from "../turn_list.js";
+import { promptTokens, turnList } from "../turn_list.js";
 import { turnView } from "../turn_view.js";
 
 /** Lanes show this many turns; a longer session shows those around the chosen one. */
@@ -140,7 +140,7 @@ export async function show(host, { session, query, signal }) {
     const budget = Math.max(0, ...rows.map((row) => row.budget ?? 0));
     overview.update({
       x: rows.map((row) => row.turn), chosen,
-      series: [{ name: "in the context", kind: "area", values: rows.map((row) => row.tokens_total) }],
+      series: seriesOf(rows),
       marks: turns <= LANE_TURNS ? rows.filter((row) => row.rewritten !== null).map((row) => row.turn) : [],
       ...(budget > 0 ? { limit: budget } : {}),
     });
@@ -172,4 +172,17 @@ export async function show(host, { session, query, signal }) {
   }, signal);
   drawTurn();
   await drawOverview();
+}
+
+/**
+ * Of proxied turns, what was forwarded and what the client had sent.
+ * @param {Api.SeriesRow[]} rows
+ * @returns {import("../plot.js").Series[]}
+ */
+function seriesOf(rows) {
+  /** @type {import("../plot.js").Series[]} */
+  const series = [{ name: "in the context", kind: "area", values: rows.map(promptTokens) }];
+  const received = rows.map((row) => (row.requests.length > 0 ? Math.max(...row.requests.map((account) => account.tokens_in)) : null));
+  if (received.some((tokens) => tokens !== null)) series.push({ name: "received from the client", kind: "quiet", values: received });
+  return series;
 }
