@@ -194,7 +194,7 @@ impl World {
             .agent(AgentId::from_name("newton").unwrap(), AgentProfile::default())
             .host_tools(Arc::new(Page(texts[0].clone())))
             .build();
-        let options = SessionOptions { set: vec![("epoch".into(), epoch.into())] };
+        let options = SessionOptions { set: vec![("epoch".into(), epoch.into())], ..SessionOptions::default() };
         let session = engine.resume(&SessionId::from_name("main").unwrap(), &options).await.unwrap();
         let mut world = Self { model, engine, session };
         let text = |nth: usize| texts[nth % texts.len()].as_str();

@@ -20,6 +20,7 @@ mod memory_output;
 mod model;
 mod out;
 mod progress;
+mod project;
 mod settings;
 mod terminal_text;
 

@@ -32,7 +32,7 @@ pub use expectation::{Expectation, Stage};
 pub use indexed_text::{IndexedText, TextId, TextKey, TextKind};
 pub use pack::{PageCounting, RecalledContext, pack};
 pub use page::ShownText;
-pub use query::{Filter, NeighbourQuery, Query, SearchLimits};
+pub use query::{Filter, NeighbourQuery, ProjectFilter, Query, SearchLimits};
 pub use question::ParsedQuestion;
 pub(crate) use rank::SIMILARITY_MIN as SEARCHED_SIMILARITY_MIN;
 pub use rank::{RankFactors, Ranked, Ranking, is_similar_enough};

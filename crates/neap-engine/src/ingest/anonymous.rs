@@ -11,7 +11,7 @@ use super::plan::{IncomingRequest, RecordingOutcome, RequestPlan};
 use crate::embedding::QueryEmbedState;
 use crate::engine::Engine;
 use crate::foreground::ForegroundLoad;
-use crate::parts::{NoHostTools, Parts};
+use crate::parts::{NoHostTools, NoProjects, Parts};
 
 impl Engine {
     /// Plans over a store that ends with the request, so that nothing passes between it and others (I11).
@@ -43,6 +43,8 @@ impl Engine {
             foreground: ForegroundLoad::default(),
             clock: clock.clone(),
             host_tools: Arc::new(NoHostTools),
+            project_finder: Arc::new(NoProjects),
+            project: None,
             encoding: self.parts.encoding.clone(),
             agent: None,
             views: None,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use neap_core::base::ids::{EffortId, Seq, StreamId};
 use neap_core::base::message::Scope;
+use neap_core::base::project_id::ProjectId;
 use neap_core::recall::{
     Candidate, Candidates, Embedding, Filter, NeighbourQuery, Query, TextId, TextKey, TextKind,
 };
@@ -58,6 +59,10 @@ impl MemState {
         all
     }
 
+    fn project(&self, id: &StreamId) -> Option<&ProjectId> {
+        self.sessions.get(id)?.derived.head.project.as_ref()
+    }
+
     /// `None` if either the query or the text has no comparable embedding.
     fn similarity(&self, query: &Query, entry: &SearchedText<'_>) -> Option<f64> {
         let embedding = query.embedding.as_ref().filter(|embedding| !embedding.values().is_empty())?;
@@ -84,7 +89,7 @@ impl MemState {
         let Query { terms, embedding, filter, limits, .. } = query;
         let query_terms = QueryTerms::of(query);
         let counted = self.searched_texts(|id| is_counted(filter, id));
-        let searched = self.searched_texts(|id| is_searched(filter, id));
+        let searched = self.searched_texts(|id| filter.matches_stream(id, self.project(id)));
         let frequency = |hash: &Option<u32>| {
             let has_term = |entry: &&SearchedText<'_>| hash.is_some_and(|hash| entry.row.terms.count(hash) > 0);
             counted.values().filter(has_term).count() as u64
@@ -258,13 +263,6 @@ impl MemStream {
                 Some(rowids::memory_rowid(self.number, *id, SearchTier::of(stored.memory.status)))
             }
         }
-    }
-}
-
-fn is_searched(filter: &Filter, id: &StreamId) -> bool {
-    match &filter.streams {
-        Some(streams) => streams.contains(id),
-        None => id.agent().is_none(),
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use neap_core::base::ids::EffortId;
 use neap_core::memory::MemoryKind;
-use neap_core::recall::{Filter, RankFactors, TextKind};
+use neap_core::recall::{Filter, ProjectFilter, RankFactors, TextKind};
 use neap_engine::{EngineError, ExpectedText, Hit};
 use serde_json::json;
 
@@ -14,6 +14,7 @@ use crate::app;
 use crate::cli::{SearchArgs, SearchIn};
 use crate::env::DataDir;
 use crate::expected;
+use crate::project::Asked;
 use crate::out::{self, BOLD, DIM, Failure};
 
 /// How long a search waits for missing embeddings.
@@ -37,6 +38,10 @@ pub(crate) async fn run(data: &DataDir, args: &SearchArgs, json: bool) -> Result
     filter.effort = args.effort.as_deref().map(effort_id).transpose()?;
     if let Some(speaker) = &args.by {
         filter_by_speaker(speaker, &mut filter);
+    }
+    let asked = Asked::of(args.project.project.as_deref())?;
+    if let (Asked::Project(project), None) = (&asked, &session) {
+        filter.project = Some(ProjectFilter::Only(project.clone()));
     }
     filter.streams = session.clone().map(|id| [id.into()].into());
     if let Some(id) = &args.expect {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use neap_core::base::tokens::Tokens;
 use neap_core::client::offered_tools;
+use neap_engine::EngineBuilder;
 use neap_lab::conformance::ConformanceServer;
 use neap_model::caller::Tenancy;
 use neap_model::wire::request::ToolOffer;
@@ -37,7 +38,8 @@ pub(crate) async fn run(data: &DataDir, args: ServeArgs) -> Result<ExitCode, Fai
     let secret = token.as_ref().map(|token| token.text.as_str());
     let limits = ProxyLimits { connections_max: usize::from(max_connections), ..ProxyLimits::default() };
     let has_names = !allow_host.is_empty();
-    let server = build_server(data, bound, allow_host.clone(), &proxy, callers, secret, limits)?;
+    let engine = app::proxy_engine_builder(data)?.callers(callers);
+    let server = build_server(data, bound, allow_host.clone(), &proxy, engine, secret, limits)?;
     let defaults = ServerDefaults { agent: Some(data.agent().clone()), ..ServerDefaults::default() };
     let engine = app::agent_engine_builder(data)?;
     let engine = if callers == Tenancy::Multi { engine.hide_callers() } else { engine };
@@ -116,12 +118,12 @@ pub(crate) fn build_server(
     bound: BoundProxy,
     hosts: Vec<String>,
     args: &ProxyArgs,
-    callers: Tenancy,
+    engine: EngineBuilder,
     token: Option<&str>,
     limits: ProxyLimits,
 ) -> Result<ProxyServer, Failure> {
     let ProxyArgs { upstream: _, budget, over_budget, shadow, economy, trim_tools, tools, memory_tool } = args;
-    let engine = app::proxy_engine_builder(data)?.callers(callers).build();
+    let engine = engine.build();
     let _indexer = engine.start_indexer();
     let profiles = model::profiles(data)?;
     let tools = if *tools { offered_tools() } else { Vec::new() };

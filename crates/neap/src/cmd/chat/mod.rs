@@ -9,13 +9,14 @@ mod screen;
 use std::process::ExitCode;
 
 use neap_core::base::message::Incomplete;
-use neap_engine::{Author, Engine, Interrupt, Session, SessionOptions};
+use neap_engine::{Author, Engine, Interrupt, ProjectChoice, Session, SessionOptions};
 
 use crate::app;
 use crate::cli::ChatArgs;
 use crate::env::DataDir;
 use crate::model;
 use crate::out::{self, Failure};
+use crate::project::Asked;
 use command::{AfterCommand, Command};
 use input::{Input, InputLine};
 use screen::Screen;
@@ -23,7 +24,14 @@ use screen::Screen;
 pub(crate) async fn run(data: &DataDir, args: ChatArgs) -> Result<ExitCode, Failure> {
     let id = app::parse_session_id(&args.session)?;
     let chosen = model::choose(data, &args.model).await?;
-    let mut builder = app::agent_engine_builder(data)?;
+    let asked = Asked::of(args.project.as_deref())?;
+    // The chat without a name is used everywhere, so it is about no project unless a person says so.
+    let found = if args.session == app::DEFAULT_SESSION { None } else { asked.project() };
+    let mut builder = app::agent_engine_builder(data)?.project(found);
+    let project = match &asked {
+        Asked::Here(_) => ProjectChoice::Keep,
+        Asked::Project(_) | Asked::NoProject | Asked::AllProjects => ProjectChoice::Set(asked.project()),
+    };
     let mut set = args.set;
     if let Some(chosen) = &chosen {
         builder = builder.model(chosen.client.clone()).encoding(&chosen.encoding());
@@ -35,7 +43,7 @@ pub(crate) async fn run(data: &DataDir, args: ChatArgs) -> Result<ExitCode, Fail
     let engine = builder.build();
     // Embeds new text in the background until the chat ends.
     let _indexer = engine.start_indexer();
-    let mut session = engine.resume(&id, &SessionOptions { set }).await?;
+    let mut session = engine.resume(&id, &SessionOptions { set, project }).await?;
     if let Some(chosen) = &chosen {
         chosen.fit_budget(&mut session).await?;
     }
