@@ -1,6 +1,7 @@
 //! Builds briefs for hosts: this module fetches the parts, the core puts the page together.
 
 use neap_core::base::ids::SessionId;
+use neap_core::base::project_id::ProjectId;
 use neap_core::base::tokens::{TokenCounter, Tokens};
 use neap_core::context::brief::{Brief, BriefBuilder, BriefStep, render_knowledge};
 use neap_core::recall::{Filter, PageCause, TextKind};
@@ -29,7 +30,8 @@ impl Engine {
                     builder.add_context(counter.as_ref(), context.as_ref())
                 }
                 BriefStep::NeedsRecall(budget) => {
-                    let recalled = self.recall_text(query.unwrap_or_default(), budget).await?;
+                    let project = session.state().head().project.as_ref();
+                    let recalled = self.recall_text(query.unwrap_or_default(), project, budget).await?;
                     builder.add_recalled(counter.as_ref(), &recalled)
                 }
                 BriefStep::Done(brief) => return Ok(brief),
@@ -48,11 +50,16 @@ impl Engine {
         Ok(render_knowledge(&selected.knowledge, counter))
     }
 
-    async fn recall_text(&self, query: &str, budget: Tokens) -> Result<String, EngineError> {
+    async fn recall_text(
+        &self,
+        query: &str,
+        project: Option<&ProjectId>,
+        budget: Tokens,
+    ) -> Result<String, EngineError> {
         let mut request = RetrievalRequest::new(query, budget);
         let kinds = [TextKind::User, TextKind::Assistant, TextKind::Tool];
-        request.filter =
-            self.restrict_to_visible(Filter { kinds: Some(kinds.into()), ..Filter::default() }).await?;
+        let filter = Filter { kinds: Some(kinds.into()), ..Filter::default() }.asked_in(project);
+        request.filter = self.restrict_to_visible(filter).await?;
         request.embedding = self.embed_query(query).await;
         let found = self.retrieve(&request).await?;
         Ok(if found.bears_on(&self.parse_question(&request), PageCause::Asked) {

@@ -87,7 +87,8 @@ impl Engine {
         request: &RetrievalRequest,
         budgets: &HookBudgets,
     ) -> Result<String, EngineError> {
-        let request = RetrievalRequest { filter: effort_filter(), budget: budgets.efforts, ..request.clone() };
+        let filter = effort_filter().asked_in(state.head().project.as_ref());
+        let request = RetrievalRequest { filter, budget: budgets.efforts, ..request.clone() };
         let found = self.retrieve(&request).await?;
         if !found.bears_on(&self.parse_question(&request), PageCause::Unasked) {
             return Ok(String::new());
@@ -116,7 +117,7 @@ impl Engine {
         state: &SessionState,
         mut request: RetrievalRequest,
     ) -> Result<String, EngineError> {
-        request.filter = message_filter();
+        request.filter = message_filter().asked_in(state.head().project.as_ref());
         request.current = Some(CurrentSession {
             session: session.clone().into(),
             visible_texts: self.visible_message_count(session, state).await?,

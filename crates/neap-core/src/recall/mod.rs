@@ -9,6 +9,7 @@ mod continuation;
 mod embedding;
 mod expectation;
 mod indexed_text;
+mod other_projects;
 mod pack;
 mod page;
 mod passage;

@@ -63,6 +63,11 @@ impl MemState {
         self.sessions.get(id)?.derived.head.project.as_ref()
     }
 
+    fn candidate(&self, query: &Query, terms: &QueryTerms, entry: &SearchedText<'_>) -> Candidate {
+        let card = entry.row.for_query(terms).card(entry.id(), self.similarity(query, entry));
+        Candidate { project: self.project(entry.stream).cloned(), ..card }
+    }
+
     /// `None` if either the query or the text has no comparable embedding.
     fn similarity(&self, query: &Query, entry: &SearchedText<'_>) -> Option<f64> {
         let embedding = query.embedding.as_ref().filter(|embedding| !embedding.values().is_empty())?;
@@ -129,7 +134,7 @@ impl MemState {
         chosen.dedup();
         let found = chosen.into_iter().filter_map(|text| searched.get(&(text as i64)));
         let mut items: Vec<Candidate> = found
-            .map(|entry| entry.row.for_query(&query_terms).card(entry.id(), self.similarity(query, entry)))
+            .map(|entry| self.candidate(query, &query_terms, entry))
             .collect();
         items.sort_by(|a, b| a.id.cmp(&b.id));
         let is_embedded = |entry: &&SearchedText<'_>| match embedding {
@@ -176,7 +181,7 @@ impl MemState {
             let is_opening = entry.row.nth == 1 && openings.contains(entry.stream);
             let is_latest = newest.is_some_and(|(id, after)| id == entry.stream && entry.row.nth > after);
             if entry.row.nth > 0 && (is_beside || is_opening || is_latest) {
-                cards.push(entry.row.for_query(&query_terms).card(entry.id(), self.similarity(query, entry)));
+                cards.push(self.candidate(query, &query_terms, entry));
             }
         }
         cards.sort_by(|a, b| a.id.cmp(&b.id));

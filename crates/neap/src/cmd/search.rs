@@ -40,9 +40,12 @@ pub(crate) async fn run(data: &DataDir, args: &SearchArgs, json: bool) -> Result
         filter_by_speaker(speaker, &mut filter);
     }
     let asked = Asked::of(args.project.project.as_deref())?;
-    if let (Asked::Project(project), None) = (&asked, &session) {
-        filter.project = Some(ProjectFilter::Only(project.clone()));
-    }
+    filter.project = match asked {
+        Asked::Project(project) if session.is_none() => Some(ProjectFilter::Only(project)),
+        Asked::Here(Some(project)) if session.is_none() => Some(ProjectFilter::First(project)),
+        Asked::Project(_) | Asked::Here(_) | Asked::NoProject | Asked::AllProjects => None,
+    };
+    let asked_in = filter.project.clone();
     filter.streams = session.clone().map(|id| [id.into()].into());
     if let Some(id) = &args.expect {
         let text = expected::parse(id, args.session.as_deref())?;
@@ -79,7 +82,8 @@ pub(crate) async fn run(data: &DataDir, args: &SearchArgs, json: bool) -> Result
     } else {
         let mut shown = String::new();
         for hit in &hits {
-            let text = render(hit, session.is_none());
+            let is_here = asked_in.as_ref().is_some_and(|asked| asked.matches(hit.project.as_ref()));
+            let text = render(hit, session.is_none(), !is_here);
             out::print_text(&text);
             shown.push_str(&text);
             if args.explain {
@@ -146,10 +150,13 @@ fn score_text(factors: &RankFactors) -> String {
     nonzero.collect::<Vec<_>>().join(" + ")
 }
 
-pub(crate) fn render(hit: &Hit, name_session: bool) -> String {
+pub(crate) fn render(hit: &Hit, name_session: bool, name_project: bool) -> String {
     let mut place = hit.effort.as_ref().map_or_else(|| "ambient".to_owned(), |id| id.to_string());
     if name_session {
         place = format!("{} / {place}", hit.session);
+    }
+    if let Some(project) = hit.project.as_ref().filter(|_| name_project) {
+        place = format!("{place} (project {project})");
     }
     if let TextKind::Memory(kind) = hit.kind {
         place = format!("memory / {kind}");

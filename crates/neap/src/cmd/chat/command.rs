@@ -122,7 +122,7 @@ impl<'a> Command<'a> {
             out::print_line(format!("Nothing found for \"{}\".", out::escape_control(self.argument)));
         }
         for hit in &hits {
-            out::print_text(search::render(hit, false));
+            out::print_text(search::render(hit, false, true));
         }
         Ok(())
     }
