@@ -4,7 +4,7 @@ use neap_core::base::ids::SessionId;
 use neap_core::base::project_id::ProjectId;
 use neap_core::base::tokens::{TokenCounter, Tokens};
 use neap_core::context::brief::{Brief, BriefBuilder, BriefStep, render_knowledge};
-use neap_core::recall::{Filter, PageCause, TextKind};
+use neap_core::recall::{Filter, PageCause, ProjectFilter, TextKind};
 
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -22,7 +22,11 @@ impl Engine {
             step = match step {
                 BriefStep::NeedsKnowledge(budget) => {
                     let knowledge =
-                        self.knowledge_text(query.unwrap_or_default(), budget, counter.as_ref()).await?;
+                        {
+                            let project = session.state().head().project.clone();
+                            let query = query.unwrap_or_default();
+                            self.knowledge_text(query, project, budget, counter.as_ref()).await?
+                        };
                     builder.add_knowledge(counter.as_ref(), &knowledge)
                 }
                 BriefStep::NeedsContext(budget) => {
@@ -42,11 +46,12 @@ impl Engine {
     async fn knowledge_text(
         &self,
         query: &str,
+        project: Option<ProjectId>,
         budget: Tokens,
         counter: &dyn TokenCounter,
     ) -> Result<String, EngineError> {
         let Some(agent) = self.agent().await? else { return Ok(String::new()) };
-        let selected = agent.context(query, None, Some(budget)).await?;
+        let selected = agent.context_in(query, None, project.map(ProjectFilter::First), Some(budget)).await?;
         Ok(render_knowledge(&selected.knowledge, counter))
     }
 

@@ -2,12 +2,13 @@
 
 use neap_core::base::ids::SessionId;
 use neap_core::base::ledger::Layer;
+use neap_core::base::project_id::ProjectId;
 use neap_core::client::hook_reply::{
     HOOK_LAYERS, HookBudgets, OpenEffort, effort_filter, follows_compaction, join_parts, may_show_effort,
     message_filter, question_of, render_efforts, render_open_efforts, sessions_to_list, turns_in_sight,
 };
 use neap_core::client::transcript::render_loss;
-use neap_core::recall::{PageCause, TextKey};
+use neap_core::recall::{PageCause, ProjectFilter, TextKey};
 use neap_core::session::event::Event;
 use neap_core::session::state::SessionState;
 use neap_model::bpe::counter_for;
@@ -29,7 +30,7 @@ impl Engine {
         request.embedding = self.embed_query(question).await;
         let mut parts = vec![
             self.compaction_losses(session, &state, &budgets).await?,
-            self.agent_knowledge(question, &HOOK_LAYERS, &budgets).await?,
+            self.agent_knowledge(question, state.head().project.as_ref(), &HOOK_LAYERS, &budgets).await?,
             self.related_efforts(session, &state, &request, &budgets).await?,
         ];
         let counter = counter_for(&self.parts.encoding);
@@ -48,7 +49,7 @@ impl Engine {
             let Some(state) = self.parts.store.load(&session).await? else { continue };
             open.extend(OpenEffort::of(&session, &state));
         }
-        let standing = self.agent_knowledge("", &[Layer::Profile, Layer::Censors], &budgets).await?;
+        let standing = self.agent_knowledge("", None, &[Layer::Profile, Layer::Censors], &budgets).await?;
         Ok(join_parts(&[render_open_efforts(open, counter.as_ref(), budgets.efforts), standing]))
     }
 
@@ -72,11 +73,13 @@ impl Engine {
     async fn agent_knowledge(
         &self,
         question: &str,
+        project: Option<&ProjectId>,
         layers: &[Layer],
         budgets: &HookBudgets,
     ) -> Result<String, EngineError> {
         let Some(agent) = self.agent().await? else { return Ok(String::new()) };
-        let context = agent.context(question, None, Some(budgets.knowledge)).await?;
+        let project = project.cloned().map(ProjectFilter::First);
+        let context = agent.context_in(question, None, project, Some(budgets.knowledge)).await?;
         Ok(context.knowledge.render_layers(layers, counter_for(&self.parts.encoding).as_ref()))
     }
 

@@ -6,6 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use neap_core::base::project_id::ProjectId;
+use neap_core::memory::MemoryDraft;
+use neap_core::recall::ProjectFilter;
 use neap_engine::ProjectFinder;
 
 use crate::env::{self, NEAP_PROJECT};
@@ -36,6 +38,24 @@ impl Asked {
             Some(NO_PROJECT) => Ok(Self::NoProject),
             Some(ALL_PROJECTS) => Ok(Self::AllProjects),
             Some(name) => parse(name).map(Self::Project),
+        }
+    }
+
+    /// Where a question is asked.
+    pub(crate) fn filter(self) -> Option<ProjectFilter> {
+        match self {
+            Self::Project(project) => Some(ProjectFilter::Only(project)),
+            Self::Here(project) => project.map(ProjectFilter::First),
+            Self::NoProject | Self::AllProjects => None,
+        }
+    }
+
+    /// Assigns a memory: what a person said counts, else what it says and where they work.
+    pub(crate) fn assign(self, draft: MemoryDraft) -> MemoryDraft {
+        match self {
+            Self::Project(project) => MemoryDraft { project: Some(project), ..draft },
+            Self::Here(project) => draft.recorded_in(project.as_ref()),
+            Self::NoProject | Self::AllProjects => draft,
         }
     }
 

@@ -35,6 +35,7 @@ pub use pack::{PageCounting, RecalledContext, pack};
 pub use page::ShownText;
 pub use query::{Filter, NeighbourQuery, ProjectFilter, Query, SearchLimits};
 pub use question::ParsedQuestion;
+pub(crate) use other_projects::{STRONG_SIMILARITY_MIN, are_strong};
 pub(crate) use rank::SIMILARITY_MIN as SEARCHED_SIMILARITY_MIN;
 pub use rank::{RankFactors, Ranked, Ranking, is_similar_enough};
 pub use ranked_search::{RankedResults, RankedSearch};

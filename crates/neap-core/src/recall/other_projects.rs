@@ -9,7 +9,7 @@ use crate::text::background::is_common;
 const TERMS_MIN: usize = 3;
 const NAMES_MIN: usize = 2;
 /// Similarity from which a text bears strongly whatever its terms.
-const SIMILARITY_MIN: f64 = 0.75;
+pub(crate) const STRONG_SIMILARITY_MIN: f64 = 0.75;
 /// Few can bear strongly, and those have the rarest terms.
 const LIMITS: SearchLimits = SearchLimits { visits_max: 1_024, lexical_max: 16, semantic_max: 8 };
 
@@ -62,21 +62,21 @@ impl Candidates {
 }
 
 /// Whether a text serves a question that was asked in another project.
-pub(crate) fn bears_strongly(question: &ParsedQuestion, candidate: &Candidate) -> bool {
+fn bears_strongly(question: &ParsedQuestion, candidate: &Candidate) -> bool {
     let shared = question.terms.iter().zip(&candidate.hits).filter(|(_, hits)| **hits > 0).map(|(term, _)| term);
-    candidate.similarity.is_some_and(|similarity| similarity >= SIMILARITY_MIN)
-        || are_strong(question, shared.map(String::as_str))
+    candidate.similarity.is_some_and(|similarity| similarity >= STRONG_SIMILARITY_MIN)
+        || are_strong(&question.terms, shared.map(String::as_str))
 }
 
 /// Whether these terms of the question are enough.
-pub(crate) fn are_strong<'a>(question: &ParsedQuestion, shared: impl Iterator<Item = &'a str>) -> bool {
+pub(crate) fn are_strong<'a>(question: &[String], shared: impl Iterator<Item = &'a str>) -> bool {
     let (mut terms, mut names) = (0, 0);
     for term in shared {
         terms += 1;
         names += usize::from(!is_common(term));
     }
-    let all = question.terms.len();
-    let all_names = question.terms.iter().filter(|term| !is_common(term)).count();
+    let all = question.len();
+    let all_names = question.iter().filter(|term| !is_common(term)).count();
     all_names > 0 && terms >= TERMS_MIN.min(all) && terms * 3 >= all * 2 && names >= NAMES_MIN.min(all_names)
 }
 
@@ -99,7 +99,7 @@ mod tests {
             let question = ParsedQuestion::parse(question, Stamp(0));
             let words = terms(text);
             let shared = question.terms.iter().filter(|term| words.contains(term)).map(String::as_str);
-            assert_eq!(are_strong(&question, shared), want, "{text}");
+            assert_eq!(are_strong(&question.terms, shared), want, "{text}");
         }
     }
 }

@@ -183,6 +183,7 @@ pub fn memory(id: &str, says: &str, created: i64) -> Memory {
         status: Status::initial(id.kind()),
         provenance: Provenance::from_author(Author::Person),
         tags: Vec::new(),
+        project: None,
         domain: None,
         pinned: false,
         created: Stamp(created),

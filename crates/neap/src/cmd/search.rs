@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use neap_core::base::ids::EffortId;
 use neap_core::memory::MemoryKind;
-use neap_core::recall::{Filter, ProjectFilter, RankFactors, TextKind};
+use neap_core::recall::{Filter, RankFactors, TextKind};
 use neap_engine::{EngineError, ExpectedText, Hit};
 use serde_json::json;
 
@@ -40,11 +40,7 @@ pub(crate) async fn run(data: &DataDir, args: &SearchArgs, json: bool) -> Result
         filter_by_speaker(speaker, &mut filter);
     }
     let asked = Asked::of(args.project.project.as_deref())?;
-    filter.project = match asked {
-        Asked::Project(project) if session.is_none() => Some(ProjectFilter::Only(project)),
-        Asked::Here(Some(project)) if session.is_none() => Some(ProjectFilter::First(project)),
-        Asked::Project(_) | Asked::Here(_) | Asked::NoProject | Asked::AllProjects => None,
-    };
+    filter.project = asked.filter().filter(|_| session.is_none());
     let asked_in = filter.project.clone();
     filter.streams = session.clone().map(|id| [id.into()].into());
     if let Some(id) = &args.expect {

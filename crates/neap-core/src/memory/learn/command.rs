@@ -1,6 +1,7 @@
 //! Commands on an agent's memory.
 
 use crate::memory::amend::Edit;
+use crate::recall::ProjectFilter;
 use crate::memory::{MemoryDraft, MemoryId, MemoryKind, Outcome, Provenance};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub enum MemoryCommand {
         kinds: Vec<MemoryKind>,
         /// In words, e.g. `yesterday`.
         time: Option<String>,
+        /// Where it is asked: other projects' memories are left out, or must bear strongly.
+        project: Option<ProjectFilter>,
         /// Also find superseded facts.
         superseded: bool,
         /// A list for a person, who judges by the scores: also what hardly bears on the query.

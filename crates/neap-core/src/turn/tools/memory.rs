@@ -3,12 +3,15 @@
 use super::arguments::Arguments;
 use crate::base::ids::Stamp;
 use crate::base::message::ToolCall;
+use crate::base::project_id::ProjectId;
 use crate::base::refusal::Refusal;
 use crate::memory::learn::{Amendment, HITS_MAX, MemoryCommand};
 use crate::memory::{
     Author, Body, Censor, CensorAction, CensorPattern, CensorSide, Confidence, Decision, Episode, Fact,
     MemoryDraft, MemoryKind, Outcome, Procedure, Provenance, Reason, Stakes,
 };
+
+use crate::recall::ProjectFilter;
 
 /// The default confidence of a fact.
 const FACT_CONFIDENCE: Confidence = Confidence::of_thousandths(800);
@@ -57,7 +60,7 @@ fn kinds(args: &Arguments<'_>) -> Result<Vec<MemoryKind>, Refusal> {
     names.iter().map(|name| name.parse().map_err(|error| Refusal::new(format!("{error}.")))).collect()
 }
 
-/// A project's words are searched for like the query's: records name their project, but belong to no one project.
+/// A project's words are searched for like the query's as well: records that belong to the person may name it.
 fn recall(args: &Arguments<'_>) -> Result<MemoryCommand, Refusal> {
     let words = [args.optional("query")?, args.optional("project")?];
     let query = words.into_iter().flatten().collect::<Vec<_>>().join(" ");
@@ -67,10 +70,19 @@ fn recall(args: &Arguments<'_>) -> Result<MemoryCommand, Refusal> {
         query,
         kinds: kinds(args)?,
         time: args.optional("time")?,
+        project: project(args)?.map(ProjectFilter::Only),
         superseded: false,
         lists: false,
         max,
     })
+}
+
+fn project(args: &Arguments<'_>) -> Result<Option<ProjectId>, Refusal> {
+    let name = args.optional("project")?.filter(|name| !name.trim().is_empty());
+    let parse = |name: String| {
+        ProjectId::from_name(&name).map_err(|error| Refusal::new(format!("Not the name of a project: {error}.")))
+    };
+    name.map(parse).transpose()
 }
 
 /// Clients that never read the schema say `content`.
@@ -121,6 +133,7 @@ fn remember(args: &Arguments<'_>) -> Result<MemoryCall, Refusal> {
     draft.pinned = args.flag("always")?;
     draft.tags = args.list("tags")?;
     draft.domain = args.optional("domain")?;
+    draft.project = project(args)?;
     (draft.valid_from, draft.valid_until) = (args.day("from")?, args.day("until")?.map(Stamp::end_of_day));
     Ok(MemoryCall { command: MemoryCommand::Remember(Box::new(draft)), effort })
 }
