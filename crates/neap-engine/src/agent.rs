@@ -113,8 +113,8 @@ impl Agent {
         });
         let empty = AgentHead::default();
         let head = self.stream.state.head().agent.as_deref().unwrap_or(&empty);
-        let query =
-            context::ContextQuery::new(&self.profile, question, frame, project, now).map_err(EngineError::NoFrame)?;
+        let query = context::ContextQuery::new(&self.profile, question, frame, project, now)
+            .map_err(EngineError::NoFrame)?;
         let recalled = self.parts.search_memories(&self.stream.id, query.request(), question).await?;
         Ok(query.build_context(head, &recalled, budget, self.counter.as_ref(), now))
     }

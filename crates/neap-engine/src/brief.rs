@@ -14,19 +14,29 @@ impl Engine {
     /// A page of at most `budget` tokens: where a session stands, what the agent knows, and earlier text that is
     /// relevant to `query`. Changes nothing.
     pub async fn brief(&self, id: &SessionId, query: Option<&str>, budget: Tokens) -> Result<Brief, EngineError> {
+        self.brief_in(id, query, None, budget).await
+    }
+
+    /// The same for a question that is asked in a project, if not in the session's.
+    pub async fn brief_in(
+        &self,
+        id: &SessionId,
+        query: Option<&str>,
+        project: Option<ProjectId>,
+        budget: Tokens,
+    ) -> Result<Brief, EngineError> {
         let mut session = self.attach(id).await?;
+        let project = project.or_else(|| session.state().head().project.clone());
         let counter = session.counter().clone();
         let mut builder = BriefBuilder::new(budget, query.is_some_and(|query| !query.trim().is_empty()));
         let mut step = builder.begin();
         loop {
             step = match step {
                 BriefStep::NeedsKnowledge(budget) => {
-                    let knowledge =
-                        {
-                            let project = session.state().head().project.clone();
-                            let query = query.unwrap_or_default();
-                            self.knowledge_text(query, project, budget, counter.as_ref()).await?
-                        };
+                    let knowledge = {
+                        let query = query.unwrap_or_default();
+                        self.knowledge_text(query, project.clone(), budget, counter.as_ref()).await?
+                    };
                     builder.add_knowledge(counter.as_ref(), &knowledge)
                 }
                 BriefStep::NeedsContext(budget) => {
@@ -34,8 +44,8 @@ impl Engine {
                     builder.add_context(counter.as_ref(), context.as_ref())
                 }
                 BriefStep::NeedsRecall(budget) => {
-                    let project = session.state().head().project.as_ref();
-                    let recalled = self.recall_text(query.unwrap_or_default(), project, budget).await?;
+                    let query = query.unwrap_or_default();
+                    let recalled = self.recall_text(query, project.as_ref(), budget).await?;
                     builder.add_recalled(counter.as_ref(), &recalled)
                 }
                 BriefStep::Done(brief) => return Ok(brief),

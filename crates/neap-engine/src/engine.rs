@@ -260,11 +260,8 @@ impl Engine {
         Ok(sessions)
     }
 
-    pub(crate) async fn restrict_to_visible(&self, mut filter: Filter) -> Result<Filter, EngineError> {
-        if self.parts.hides_callers && filter.streams.is_none() {
-            filter.streams = Some(self.sessions().await?.into_iter().map(|info| info.session.into()).collect());
-        }
-        Ok(filter)
+    pub(crate) async fn restrict_to_visible(&self, filter: Filter) -> Result<Filter, EngineError> {
+        self.parts.restrict_to_visible(filter).await
     }
 
     async fn load_visible(&self, id: &SessionId) -> Result<OpenStream, EngineError> {

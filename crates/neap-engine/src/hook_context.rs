@@ -2,7 +2,7 @@
 
 use neap_core::base::ids::SessionId;
 use neap_core::base::ledger::Layer;
-use neap_core::base::project_id::ProjectId;
+use neap_core::base::project_id::{Place, ProjectId};
 use neap_core::client::hook_reply::{
     HOOK_LAYERS, HookBudgets, OpenEffort, effort_filter, follows_compaction, join_parts, may_show_effort,
     message_filter, question_of, render_efforts, render_open_efforts, sessions_to_list, turns_in_sight,
@@ -12,7 +12,7 @@ use neap_core::recall::{PageCause, ProjectFilter, TextKey};
 use neap_core::session::event::Event;
 use neap_core::session::state::SessionState;
 use neap_model::bpe::counter_for;
-use neap_store::StoredEvent;
+use neap_store::{SessionInfo, StoredEvent};
 
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -40,16 +40,23 @@ impl Engine {
         Ok(join_parts(&parts))
     }
 
-    /// Open efforts of the latest sessions, and what always applies; empty if there is nothing.
-    pub async fn session_start_context(&self) -> Result<String, EngineError> {
+    /// Open efforts of the latest sessions in the same project, and what always applies; empty if there is nothing.
+    pub async fn session_start_context(&self, session: &SessionId, place: &Place) -> Result<String, EngineError> {
+        let known = self.parts.store.load(session).await?.and_then(|state| state.head().project.clone());
+        let project = known.or_else(|| self.parts.project_at(place));
+        let asked_in = project.clone().map(ProjectFilter::Only);
         let (budgets, counter) = (HookBudgets::default(), counter_for(&self.parts.encoding));
-        let sessions = self.parts.store.sessions().await?.into_iter().filter(|info| !info.scrubbed);
+        let is_here = |info: &SessionInfo| {
+            !info.scrubbed && asked_in.as_ref().is_none_or(|filter| filter.matches(info.project.as_ref()))
+        };
+        let sessions = self.parts.store.sessions().await?.into_iter().filter(is_here);
         let mut open = Vec::new();
         for session in sessions_to_list(sessions.map(|info| (info.session, info.updated)).collect()) {
             let Some(state) = self.parts.store.load(&session).await? else { continue };
             open.extend(OpenEffort::of(&session, &state));
         }
-        let standing = self.agent_knowledge("", None, &[Layer::Profile, Layer::Censors], &budgets).await?;
+        let standing =
+            self.agent_knowledge("", project.as_ref(), &[Layer::Profile, Layer::Censors], &budgets).await?;
         Ok(join_parts(&[render_open_efforts(open, counter.as_ref(), budgets.efforts), standing]))
     }
 

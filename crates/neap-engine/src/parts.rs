@@ -10,6 +10,7 @@ use neap_core::base::message::ToolCall;
 use neap_core::base::project_id::{Place, ProjectId};
 use neap_core::base::tenant::Tenant;
 use neap_core::context::tools::ToolSpec;
+use neap_core::recall::Filter;
 use neap_core::session::summary::{SummarizerKind, SummaryRequest};
 use neap_model::caller::Tenancy;
 use neap_model::compute::{INLINE_BYTES_MAX, run_blocking};
@@ -21,6 +22,7 @@ use neap_store::folder::FolderViews;
 use crate::agent_stream::AgentConfig;
 use crate::clock::Clock;
 use crate::embedding::QueryEmbedState;
+use crate::error::EngineError;
 use crate::foreground::ForegroundLoad;
 use crate::ingest::{Backlog, SessionCache};
 use crate::tool_answer::ToolAnswer;
@@ -114,6 +116,16 @@ impl Parts {
 
     pub(crate) fn is_visible(&self, tenant: Option<Tenant>) -> bool {
         !self.hides_callers || tenant.is_none_or(|tenant| tenant == Tenant::local())
+    }
+
+    /// Leaves out the sessions of a proxy's callers, where they are hidden (I11).
+    pub(crate) async fn restrict_to_visible(&self, mut filter: Filter) -> Result<Filter, EngineError> {
+        if self.hides_callers && filter.streams.is_none() {
+            let sessions = self.store.sessions().await?.into_iter();
+            let visible = sessions.filter(|info| self.is_visible(info.tenant));
+            filter.streams = Some(visible.map(|info| info.session.into()).collect());
+        }
+        Ok(filter)
     }
 
     pub(crate) fn project_at(&self, place: &Place) -> Option<ProjectId> {

@@ -114,7 +114,18 @@ impl Engine {
             let Some(effort) = state.effort(&id).filter(is_searched) else { continue };
             let (text, at) = (summary_text(effort), effort.created);
             let (effort, turn, who, kind) = (Some(id.clone()), None, None, TextKind::Effort);
-            hits.push(Hit { session, project, effort, turn, kind, who, at, text, score: 1.0, why: RankFactors::default() });
+            hits.push(Hit {
+                session,
+                project,
+                effort,
+                turn,
+                kind,
+                who,
+                at,
+                text,
+                score: 1.0,
+                why: RankFactors::default(),
+            });
         }
         hits.truncate(max);
         Ok(hits)

@@ -270,7 +270,7 @@ proptest! {
             }
             let fresh = SessionId::from_name("fresh").unwrap();
             check_page("a hook's page", &world.engine.prompt_context(&fresh, question).await.unwrap())?;
-            check_page("a recap", &world.engine.session_start_context().await.unwrap())?;
+            check_page("a recap", &world.engine.session_start_context(&SessionId::parse("none").unwrap(), &neap_core::base::project_id::Place::Unknown).await.unwrap())?;
             let recalled = world.engine.retrieve(&RetrievalRequest::new(question, Tokens(2_000))).await.unwrap();
             prop_assert!(recalled.text.contains(CANARY));
             check_page("what is recalled", &recalled.text)?;

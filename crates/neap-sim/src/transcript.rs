@@ -16,5 +16,11 @@ pub(crate) fn record(keys: Vec<Digest>, at: Stamp, speaker: Speaker, block: Cont
 }
 
 pub(crate) fn transcript(name: &str, author: Author, records: Vec<TranscriptRecord>) -> Transcript {
-    Transcript { session: PROGRAM.session_id(name), source: PROGRAM.as_str().to_owned(), author, place: Place::Unknown, records }
+    Transcript {
+        session: PROGRAM.session_id(name),
+        source: PROGRAM.as_str().to_owned(),
+        author,
+        place: Place::Unknown,
+        records,
+    }
 }

@@ -18,8 +18,7 @@ pub(super) fn backfill_tasks(db: &Connection) -> rusqlite::Result<()> {
         }
         head.task = last_task(db, stream)?;
         if head.task.is_some() {
-            let head =
-                HeadRow::new(&head).map_err(|e| rusqlite::Error::ToSqlConversionFailure(Box::new(e)))?;
+            let head = HeadRow::new(&head).map_err(|e| rusqlite::Error::ToSqlConversionFailure(Box::new(e)))?;
             derived_rows::put_head(db, stream, &head, 0)?;
         }
     }

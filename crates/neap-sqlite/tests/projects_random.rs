@@ -99,7 +99,8 @@ fn check(plan: &[SessionPlan], asked_in: u8, words: &BTreeSet<u8>) -> Result<boo
     }
     for heading in first.text.lines().filter(|line| line.starts_with('[') && line.contains("session-")) {
         let stream = projects.keys().find(|name| heading.contains(name.as_str())).unwrap();
-        let named = projects[stream].filter(|_| is_foreign(stream)).map(|of| format!("from project {}", project(of)));
+        let named =
+            projects[stream].filter(|_| is_foreign(stream)).map(|of| format!("from project {}", project(of)));
         match named {
             Some(named) => prop_assert!(heading.contains(&named), "{heading}"),
             None => prop_assert!(!heading.contains("from project"), "{heading}"),
@@ -110,8 +111,11 @@ fn check(plan: &[SessionPlan], asked_in: u8, words: &BTreeSet<u8>) -> Result<boo
 
 #[test]
 fn other_projects_are_on_a_page_only_where_they_bear_strongly() {
-    let mut runner =
-        proptest::test_runner::TestRunner::new(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() });
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
+        cases: 48,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    });
     let with_foreign = std::cell::Cell::new(0);
     let words = proptest::collection::btree_set(0_u8..12, 1..5);
     let checked = runner.run(&(sessions(), 0_u8..3, words), |(plan, asked_in, words)| {

@@ -9,7 +9,9 @@ use neap_core::base::message::Scope;
 use neap_core::base::project_id::ProjectId;
 use neap_core::base::tokens::Tokens;
 use neap_core::memory::{Memory, MemoryKind, MemoryWrite, Status};
-use neap_core::recall::{Embedding, Filter, ParsedQuestion, ProjectFilter, Query, RankWeights, RankedSearch, SearchLimits, TextKind};
+use neap_core::recall::{
+    Embedding, Filter, ParsedQuestion, ProjectFilter, Query, RankWeights, RankedSearch, SearchLimits, TextKind,
+};
 use neap_core::session::event::{Event, SessionEvent, TurnEvent};
 use neap_sqlite::SqliteStore;
 use neap_store::contract::{

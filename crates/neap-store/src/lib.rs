@@ -104,7 +104,19 @@ impl SessionInfo {
         let SessionHead { created, updated, turn, seq, scrubbed, tenant, .. } = *head;
         let Metrics { cost, requests, .. } = head.metrics;
         let project = head.project.clone();
-        Self { session, project, created, updated, turns: turn, efforts, events: seq, scrubbed, cost, requests, tenant }
+        Self {
+            session,
+            project,
+            created,
+            updated,
+            turns: turn,
+            efforts,
+            events: seq,
+            scrubbed,
+            cost,
+            requests,
+            tenant,
+        }
     }
 }
 

@@ -9,9 +9,9 @@ use neap_core::memory::{
     MemoryDraft, MemoryKind, Procedure, Provenance, Reason,
 };
 
-use crate::project::Asked;
 use crate::cli::{ClearableField, DecideArgs, DecisionFields, MemoryEditArgs, MemoryFields, RuleFields};
 use crate::out::Failure;
+use crate::project::Asked;
 
 /// Confidence of a fact where none is given.
 const DEFAULT_FACT_THOUSANDTHS: u16 = 800;

@@ -158,7 +158,10 @@ fn is_bare(folder: &Path) -> bool {
 
 fn out_of_file(path: &Path) -> Option<String> {
     let is_readable = std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= CONFIG_BYTES_MAX);
-    is_readable.then(|| std::fs::read(path).ok()).flatten().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    is_readable
+        .then(|| std::fs::read(path).ok())
+        .flatten()
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The address of `origin`, else of the only remote.

@@ -12,8 +12,12 @@ fn repository(directory: &Path, remotes: &[(&str, &str)]) {
     std::fs::create_dir_all(directory.join("objects")).expect("it can be made");
     std::fs::create_dir_all(directory.join("refs")).expect("it can be made");
     write(&directory.join("HEAD"), "ref: refs/heads/main\n");
-    let remotes = remotes.iter().map(|(name, url)| format!("[remote \"{name}\"]\n\tfetch = +refs\n\turl = {url}\n"));
-    write(&directory.join("config"), &format!("[core]\n\tbare = false\n\turl = x\n{}", remotes.collect::<String>()));
+    let remotes =
+        remotes.iter().map(|(name, url)| format!("[remote \"{name}\"]\n\tfetch = +refs\n\turl = {url}\n"));
+    write(
+        &directory.join("config"),
+        &format!("[core]\n\tbare = false\n\turl = x\n{}", remotes.collect::<String>()),
+    );
 }
 
 fn worktree(at: &Path, common: &Path, name: &str) {

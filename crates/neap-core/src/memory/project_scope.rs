@@ -12,8 +12,8 @@ use crate::text::terms::terms;
 
 /// Words by which a person limits a statement to the project at hand.
 const THIS_PROJECT: [&str; 8] = [
-    "this project", "this repo", "this repository", "this codebase", "this code base", "the repo", "the repository",
-    "our codebase",
+    "this project", "this repo", "this repository", "this codebase", "this code base", "the repo",
+    "the repository", "our codebase",
 ];
 /// Where memories of other projects compete for a search's limits.
 const WIDER: usize = 3;
@@ -104,7 +104,10 @@ mod tests {
     use crate::memory::{Author, Censor, CensorAction, CensorPattern, CensorSide, Confidence, Fact, Provenance};
 
     fn fact(text: &str) -> MemoryDraft {
-        MemoryDraft::new(Body::Fact(Fact::new("", text, Confidence::FULL)), Provenance::from_author(Author::Person))
+        MemoryDraft::new(
+            Body::Fact(Fact::new("", text, Confidence::FULL)),
+            Provenance::from_author(Author::Person),
+        )
     }
 
     #[test]
@@ -128,7 +131,10 @@ mod tests {
     fn a_line_names_its_project_behind_its_provenance() {
         for (line, want) in [
             ("- f1 Heron (person, 2026-05-01)\n", "- f1 Heron (person, 2026-05-01, from project shop)\n"),
-            ("## Procedure: Deploy (p1, person)\nSteps:\n- push\n", "## Procedure: Deploy (p1, person, from project shop)\nSteps:\n- push\n"),
+            (
+                "## Procedure: Deploy (p1, person)\nSteps:\n- push\n",
+                "## Procedure: Deploy (p1, person, from project shop)\nSteps:\n- push\n",
+            ),
             ("odd", "odd (from project shop)"),
         ] {
             assert_eq!(mark_line(line, "shop"), want);

@@ -94,7 +94,11 @@ mod tests {
             ("which port has the heron database", "the port of the database", false),
             ("heron?", "a heron by the lake", true),
             ("use the pattern", "the pattern that we use", false),
-            ("where does the staging deployment of billing write its audit log", "the audit log of billing", false),
+            (
+                "where does the staging deployment of billing write its audit log",
+                "the audit log of billing",
+                false,
+            ),
         ] {
             let question = ParsedQuestion::parse(question, Stamp(0));
             let words = terms(text);

@@ -55,7 +55,8 @@ fn heading_key(candidate: &Candidate) -> (&StreamId, String) {
 
 pub(super) fn heading(candidate: &Candidate) -> String {
     let date = if candidate.at == Stamp(0) { String::new() } else { format!("{}, ", candidate.at.date()) };
-    let project = candidate.project.as_ref().map_or_else(String::new, |project| format!(", from project {project}"));
+    let project =
+        candidate.project.as_ref().map_or_else(String::new, |project| format!(", from project {project}"));
     format!("[{date}{}{project}]\n", candidate.id.stream)
 }
 

@@ -105,7 +105,9 @@ impl Filter {
     pub fn is_narrow(&self) -> bool {
         self.streams.is_some()
             || self.project.is_some()
-            || self.speakers.is_some() || self.effort.is_some() || self.is_efforts_only()
+            || self.speakers.is_some()
+            || self.effort.is_some()
+            || self.is_efforts_only()
     }
 
     pub fn matches_all(&self) -> bool {

@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use crate::base::ids::{StreamId, TurnNo};
-use crate::base::project_id::ProjectId;
 use crate::base::message::Role;
+use crate::base::project_id::ProjectId;
 use crate::memory::learn::MemoryCommand;
 use crate::memory::stated::{stated, stated_drafts};
 use crate::memory::{AgentHead, Author, Provenance};

@@ -3,8 +3,8 @@
 
 use super::secrets::mask_name;
 use crate::base::digest::Digest;
-use crate::base::project_id::ProjectId;
 use crate::base::ids::{AgentId, EffortId, NameError, SLUG_BYTES_MAX, SLUG_CHARS_MAX, SessionId, cut_slug, slug};
+use crate::base::project_id::ProjectId;
 
 /// Bytes of a name that are searched for secrets: more than fit an id, so that each secret is seen whole.
 const NAME_BYTES_MAX: usize = 4_096;
@@ -58,7 +58,8 @@ impl ProjectId {
     /// A folder's name, with a digest of its path: folders of one name are different projects.
     pub fn of_folder(name: &str, path: &str) -> Result<Self, NameError> {
         let digest = Digest::of("project", &[path.as_bytes()]).to_string();
-        let words = slug(&mask_for_id(name), WORDS_CHARS_MAX, SLUG_BYTES_MAX).map_or_else(|_| "folder".to_owned(), |(words, _)| words);
+        let words = slug(&mask_for_id(name), WORDS_CHARS_MAX, SLUG_BYTES_MAX)
+            .map_or_else(|_| "folder".to_owned(), |(words, _)| words);
         Self::of_safe_name(&format!("{words}-{}", &digest[..FOLDER_DIGEST_CHARS]))
     }
 }

@@ -11,8 +11,8 @@ use crate::context::Selection;
 use crate::memory::censor::{compile, dry_run};
 use crate::memory::learn::{MemoryCommand, MemoryResponse};
 use crate::memory::{Author, Body, CensorSide, DraftOutcome, MemoryDraft, Provenance};
-use crate::session::effort::Effort;
 use crate::recall::ProjectFilter;
+use crate::session::effort::Effort;
 use crate::turn::tools::{Banner, MemoryCall};
 
 /// Most messages that a new censor is tried against.

@@ -152,7 +152,11 @@ impl Engine {
             let decided = run_in_place(recording.bytes(), || {
                 recording.decide(&mut stream.state, &mut efforts_after, *owner, now)
             });
-            if !recorder.commit(stream, created.into_iter().chain(placed).chain(decided).collect()).await?.is_stale() {
+            if !recorder
+                .commit(stream, created.into_iter().chain(placed).chain(decided).collect())
+                .await?
+                .is_stale()
+            {
                 *efforts = efforts_after;
                 *live_message = recorder.take_live_message().or(live_message.take());
                 if recording.committed() {

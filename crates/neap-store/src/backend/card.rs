@@ -50,7 +50,19 @@ impl QueryCard {
     pub fn card(self, id: TextId, similarity: Option<f64>) -> Candidate {
         let QueryCard { kind, turn, nth, at, who, tokens, length, checksum: _, terms: hits } = self;
         let project = None;
-        Candidate { id, kind, turn, position: nth, at, project, speaker: who, tokens, term_count: length, hits, similarity }
+        Candidate {
+            id,
+            kind,
+            turn,
+            position: nth,
+            at,
+            project,
+            speaker: who,
+            tokens,
+            term_count: length,
+            hits,
+            similarity,
+        }
     }
 }
 

@@ -86,7 +86,9 @@ impl LogLines {
             Event::Session(SessionEvent::Scrubbed { .. }) => *self = Self::after(self.after),
             Event::Turn(TurnEvent::ToolsCalled { visibility: RoundVisibility::ThisTurn, .. })
             | Event::Session(
-                SessionEvent::Created { .. } | SessionEvent::PolicyChanged { .. } | SessionEvent::ProjectSet { .. },
+                SessionEvent::Created { .. }
+                | SessionEvent::PolicyChanged { .. }
+                | SessionEvent::ProjectSet { .. },
             )
             | Event::Effort(
                 EffortEvent::Concluded { .. }

@@ -133,9 +133,7 @@ impl MemState {
         chosen.sort_unstable();
         chosen.dedup();
         let found = chosen.into_iter().filter_map(|text| searched.get(&(text as i64)));
-        let mut items: Vec<Candidate> = found
-            .map(|entry| self.candidate(query, &query_terms, entry))
-            .collect();
+        let mut items: Vec<Candidate> = found.map(|entry| self.candidate(query, &query_terms, entry)).collect();
         items.sort_by(|a, b| a.id.cmp(&b.id));
         let is_embedded = |entry: &&SearchedText<'_>| match embedding {
             Some(_) => self.similarity(query, entry).is_some(),

@@ -6,8 +6,8 @@ use clap::{Args, Subcommand};
 use neap_core::base::ids::Stamp;
 use neap_core::memory::{MemoryId, MemoryKind};
 
-use super::session::ProjectArgs;
 use super::remember::{DecideArgs, DecisionFields, MemoryFields, ReviewArgs, RuleFields};
+use super::session::ProjectArgs;
 use super::value_enums::{AuthorName, ClearableField};
 use crate::dates;
 

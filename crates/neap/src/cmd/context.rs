@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use crate::app;
 use crate::cli::ContextArgs;
 use crate::env::DataDir;
-use crate::project::Asked;
 use crate::out::{self, BOLD, DIM, Failure, thousands};
+use crate::project::Asked;
 
 pub(crate) async fn run(data: &DataDir, args: &ContextArgs, json: bool) -> Result<ExitCode, Failure> {
     // Includes opening the store.

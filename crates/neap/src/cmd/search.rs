@@ -14,8 +14,8 @@ use crate::app;
 use crate::cli::{SearchArgs, SearchIn};
 use crate::env::DataDir;
 use crate::expected;
-use crate::project::Asked;
 use crate::out::{self, BOLD, DIM, Failure};
+use crate::project::Asked;
 
 /// How long a search waits for missing embeddings.
 const INDEX_TIMEOUT: Duration = Duration::from_millis(500);

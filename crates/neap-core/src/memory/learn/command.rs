@@ -1,8 +1,8 @@
 //! Commands on an agent's memory.
 
 use crate::memory::amend::Edit;
-use crate::recall::ProjectFilter;
 use crate::memory::{MemoryDraft, MemoryId, MemoryKind, Outcome, Provenance};
+use crate::recall::ProjectFilter;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MemoryCommand {

@@ -296,8 +296,7 @@ impl LearnMachine {
         let MemoryCommand::Recall { query, project, max, superseded, lists, .. } = &self.command else {
             unreachable!("only a recall searches")
         };
-        let limits =
-            HitLimits { max: *max, project: project.as_ref(), superseded: *superseded, lists: *lists };
+        let limits = HitLimits { max: *max, project: project.as_ref(), superseded: *superseded, lists: *lists };
         let hits = rank_hits(query, request, found, limits, context.now);
         LearnStep::Done(Box::new(MemoryResponse::Found { hits }))
     }

@@ -89,7 +89,9 @@ impl SessionState {
     /// Assigns the session to the project that it was found in; the first one stays.
     pub fn assign_project(&mut self, at: Stamp, project: Option<&ProjectId>) -> Option<RecordedEvent> {
         let is_open = self.head.stream.is_some() && self.head.project.is_none();
-        project.filter(|_| is_open).map(|project| self.record(at, SessionEvent::ProjectSet { project: Some(project.clone()) }))
+        project
+            .filter(|_| is_open)
+            .map(|project| self.record(at, SessionEvent::ProjectSet { project: Some(project.clone()) }))
     }
 
     /// Applies an event as the next one of the stream and returns it as recorded.

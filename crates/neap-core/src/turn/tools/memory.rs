@@ -3,7 +3,6 @@
 use super::arguments::Arguments;
 use crate::base::ids::Stamp;
 use crate::base::message::ToolCall;
-use crate::base::project_id::ProjectId;
 use crate::base::refusal::Refusal;
 use crate::memory::learn::{Amendment, HITS_MAX, MemoryCommand};
 use crate::memory::{
@@ -70,19 +69,11 @@ fn recall(args: &Arguments<'_>) -> Result<MemoryCommand, Refusal> {
         query,
         kinds: kinds(args)?,
         time: args.optional("time")?,
-        project: project(args)?.map(ProjectFilter::Only),
+        project: args.project()?.map(ProjectFilter::Only),
         superseded: false,
         lists: false,
         max,
     })
-}
-
-fn project(args: &Arguments<'_>) -> Result<Option<ProjectId>, Refusal> {
-    let name = args.optional("project")?.filter(|name| !name.trim().is_empty());
-    let parse = |name: String| {
-        ProjectId::from_name(&name).map_err(|error| Refusal::new(format!("Not the name of a project: {error}.")))
-    };
-    name.map(parse).transpose()
 }
 
 /// Clients that never read the schema say `content`.
@@ -133,7 +124,7 @@ fn remember(args: &Arguments<'_>) -> Result<MemoryCall, Refusal> {
     draft.pinned = args.flag("always")?;
     draft.tags = args.list("tags")?;
     draft.domain = args.optional("domain")?;
-    draft.project = project(args)?;
+    draft.project = args.project()?;
     (draft.valid_from, draft.valid_until) = (args.day("from")?, args.day("until")?.map(Stamp::end_of_day));
     Ok(MemoryCall { command: MemoryCommand::Remember(Box::new(draft)), effort })
 }

@@ -47,7 +47,10 @@ mod tests {
     #[test]
     fn a_folder_is_found_where_agents_name_it() {
         for (text, want) in [
-            ("You help.\n<env>\nWorking directory: /home/ann/shop\nIs directory a git repo: Yes", Some("/home/ann/shop")),
+            (
+                "You help.\n<env>\nWorking directory: /home/ann/shop\nIs directory a git repo: Yes",
+                Some("/home/ann/shop"),
+            ),
             ("# Environment\n - Primary working directory: /srv/x y", Some("/srv/x y")),
             ("<environment_context>\n  <cwd>/a/b</cwd>\n  <shell>zsh</shell>", Some("/a/b")),
             ("<cwd></cwd>", None),
@@ -59,7 +62,8 @@ mod tests {
 
     #[test]
     fn what_a_person_pasted_is_no_place() {
-        let item = |speaker, text: &str| HistoryItem::uncounted(speaker, vec![ContentBlock::Text(text.to_owned())]);
+        let item =
+            |speaker, text: &str| HistoryItem::uncounted(speaker, vec![ContentBlock::Text(text.to_owned())]);
         let texts = |item: &HistoryItem| environment_texts(item).count();
         assert_eq!(texts(&item(Speaker::User, "see: <cwd>/etc</cwd>")), 0);
         assert_eq!(texts(&item(Speaker::User, "<environment_context><cwd>/etc</cwd>")), 1);

@@ -137,7 +137,7 @@ impl HookTask {
         // The prompt is recorded even if the transcript cannot be read.
         read?;
         let context = match (actions.reply, &self.called.prompt) {
-            (HookReply::Recap, _) => engine.session_start_context().await.map_err(text)?,
+            (HookReply::Recap, _) => engine.session_start_context(&session, self.place()).await.map_err(text)?,
             (HookReply::Recall, Some(prompt)) => engine.prompt_context(&session, prompt).await.map_err(text)?,
             (HookReply::Recall, None) | (HookReply::Nothing, _) => String::new(),
         };
