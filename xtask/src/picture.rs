@@ -30,7 +30,7 @@ fn draw(text: &str, label: &str) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
          role=\"img\" aria-label=\"{}\">\n<rect width=\"{width}\" height=\"{height}\" rx=\"10\" fill=\"#101823\"/>\n\
          <circle cx=\"24\" cy=\"22\" r=\"6\" fill=\"#ff5f57\"/><circle cx=\"44\" cy=\"22\" r=\"6\" fill=\"#febc2e\"/>\
-         <circle cx=\"64\" cy=\"22\" r=\"6\" fill=\"#28c840\"/>\n<g font-family=\"{FONT}\" font-size=\"14\" xml:space=\"preserve\">\n",
+         <circle cx=\"64\" cy=\"22\" r=\"6\" fill=\"#28c840\"/>\n<g font-family=\"{FONT}\" font-size=\"14\" xml:space=\"preserve\"><style>text{{white-space:pre}}</style>\n",
         escape(label)
     );
     for (row, line) in lines.iter().enumerate() {

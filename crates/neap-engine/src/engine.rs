@@ -80,6 +80,13 @@ impl EngineBuilder {
         self
     }
 
+    /// Has sessions open and close efforts by what the person says, once the model has called no tool in turns in which
+    /// it should have. For models that may be weak; [`Session`] says so by a banner.
+    pub fn keep_efforts_by_rule(mut self) -> Self {
+        self.parts.keeps_efforts_by_rule = true;
+        self
+    }
+
     /// Sets the summariser; the extractive one by default.
     pub fn summarizer(mut self, summarizer: Arc<dyn Summarizer>) -> Self {
         self.parts.summarizer = summarizer;
@@ -193,6 +200,7 @@ impl Engine {
             embedder: None,
             query_embed: QueryEmbedState::default(),
             foreground: ForegroundLoad::default(),
+            keeps_efforts_by_rule: false,
             clock: Arc::new(SystemClock),
             host_tools: Arc::new(NoHostTools),
             project_finder: Arc::new(NoProjects),

@@ -76,6 +76,8 @@ pub(crate) struct Parts {
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
     pub(crate) query_embed: QueryEmbedState,
     pub(crate) foreground: ForegroundLoad,
+    /// Whether sessions keep efforts by rule where their model calls no tools.
+    pub(crate) keeps_efforts_by_rule: bool,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) host_tools: Arc<dyn HostTools>,
     pub(crate) project_finder: Arc<dyn ProjectFinder>,

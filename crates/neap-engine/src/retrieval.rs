@@ -3,6 +3,7 @@
 use neap_core::base::ids::{Stamp, StreamId};
 use neap_core::base::tokens::Tokens;
 use neap_core::client::RecallNeed;
+use neap_core::memory::knowledge::{RELATED_STEPS_MAX, add_related, related_request};
 use neap_core::memory::{Memory, RecallRequest, RecallResponse};
 use neap_core::recall::{
     Embedding, Filter, FoundText, PageCounting, ParsedQuestion, Query, RankWeights, RankedResults, RankedSearch,
@@ -109,14 +110,42 @@ impl Parts {
         if request.terms.is_empty() {
             return Ok(recalled);
         }
-        let Some(embedding) = self.embed_query(question).await else { return Ok(recalled) };
+        self.add_similar_memories(stream, request, question, &mut recalled).await;
+        self.add_related_memories(stream, request, &mut recalled).await?;
+        Ok(recalled)
+    }
+
+    async fn add_similar_memories(
+        &self,
+        stream: &StreamId,
+        request: &RecallRequest,
+        question: &str,
+        recalled: &mut RecallResponse,
+    ) {
+        let Some(embedding) = self.embed_query(question).await else { return };
         let query = request.to_semantic_query(stream, self.embedder_name(), embedding);
-        match self.nearest_memories(stream, &query, &mut recalled).await {
+        match self.nearest_memories(stream, &query, recalled).await {
             Ok(more) => recalled.memories.extend(more.into_iter().filter(|memory| request.matches_status(memory))),
             // The matches by words stand.
             Err(error) => tracing::warn!(target: "neap::recall", %error, "memories were searched by words alone"),
         }
-        Ok(recalled)
+    }
+
+    /// Searches by the words of what was found, and of what that finds.
+    async fn add_related_memories(
+        &self,
+        stream: &StreamId,
+        request: &RecallRequest,
+        recalled: &mut RecallResponse,
+    ) -> Result<(), StoreError> {
+        for _ in 0..RELATED_STEPS_MAX {
+            let Some(related) = related_request(request, recalled) else { break };
+            let found = self.store.recall(stream, &related).await?;
+            if !add_related(request, recalled, &related.terms, found) {
+                break;
+            }
+        }
+        Ok(())
     }
 
     async fn nearest_memories(

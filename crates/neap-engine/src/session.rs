@@ -6,6 +6,7 @@ use neap_core::base::ids::{SessionId, TurnNo};
 use neap_core::base::ledger::Ledger;
 use neap_core::base::message::{CountedMessage, Incomplete, Message, Scope, ToolCall, display_text};
 use neap_core::base::tokens::{TokenCounter, Tokens};
+use neap_core::client::EffortRules;
 use neap_core::context::tools::ToolSet;
 use neap_core::context::{Assembler, Selection, ThisTurn, WorkingContext, check_budget};
 use neap_core::memory::Author;
@@ -78,6 +79,8 @@ pub struct Session {
     counter: Arc<dyn TokenCounter>,
     tools: ToolSet,
     interrupt: Interrupt,
+    /// Where the program keeps efforts if the model does not.
+    pub(crate) rules: Option<EffortRules>,
 }
 
 impl Session {
@@ -88,7 +91,8 @@ impl Session {
         counter: Arc<dyn TokenCounter>,
         tools: ToolSet,
     ) -> Self {
-        Self { id, parts, stream, counter, tools, interrupt: Interrupt::default() }
+        let rules = parts.keeps_efforts_by_rule.then(EffortRules::default);
+        Self { id, parts, stream, counter, tools, interrupt: Interrupt::default(), rules }
     }
 
     /// Sends a message and returns the reply. The turn is durable when this returns; the message is durable before
@@ -114,7 +118,9 @@ impl Session {
         turn_id: Option<&str>,
         observer: &mut dyn TurnObserver,
     ) -> Result<TurnReply, EngineError> {
-        self.run_turn(observer, turn_id, author, text, None).await
+        let mut reply = self.run_turn(observer, turn_id, author, text, None).await?;
+        self.apply_rules_after(&mut reply, observer).await;
+        Ok(reply)
     }
 
     /// Records a turn for which the host ran the model. `author` is who wrote `text`, as in [`Session::turn`].
@@ -140,6 +146,30 @@ impl Session {
         arguments: &str,
         observer: &mut dyn TurnObserver,
     ) -> Result<ToolReply, EngineError> {
+        self.run_tool(name, arguments, StandaloneToolCall::new, observer).await
+    }
+
+    /// Runs a tool for a person who waits for it: a conclusion gets a summary at once, by the built-in summariser, and
+    /// the configured one replaces it in upkeep.
+    pub async fn command(
+        &mut self,
+        name: &str,
+        arguments: &str,
+        observer: &mut dyn TurnObserver,
+    ) -> Result<ToolReply, EngineError> {
+        let has_summarizer = self.parts.summary_timeout.is_some();
+        let machine: fn(ToolCall) -> StandaloneToolCall =
+            if has_summarizer { StandaloneToolCall::awaited } else { StandaloneToolCall::new };
+        self.run_tool(name, arguments, machine, observer).await
+    }
+
+    async fn run_tool(
+        &mut self,
+        name: &str,
+        arguments: &str,
+        machine: fn(ToolCall) -> StandaloneToolCall,
+        observer: &mut dyn TurnObserver,
+    ) -> Result<ToolReply, EngineError> {
         // Fail before the tool runs if its result cannot be signed.
         self.parts.keyring()?;
         self.recover().await?;
@@ -149,9 +179,8 @@ impl Session {
             arguments: arguments.to_owned(),
         };
         let (driver, stream) = self.driver();
-        let outcome = driver
-            .run(stream, StandaloneToolCall::new(call.clone()), &mut DriverRun::new(driver.parts, observer))
-            .await?;
+        let outcome =
+            driver.run(stream, machine(call.clone()), &mut DriverRun::new(driver.parts, observer)).await?;
         let StandaloneOutcome { text, banner, refusal, hits } = outcome;
         let (keyring, now) = (self.parts.keyring()?, self.parts.clock.now());
         let envelope = keyring.seal(&call_binding(self.stream.id.as_str(), &call), text.clone(), now)?;
@@ -285,6 +314,9 @@ impl Session {
             return self.stored_reply(turn).await;
         }
         check_length(self.stream.state.policy(), text, reply)?;
+        if reply.is_none() && author == Author::Person {
+            self.apply_rules_before(text, observer).await;
+        }
         let user_message = self.prepare_message(Message::user(text)).await;
         let reply_message = match reply {
             Some(reply) => Some(self.prepare_message(Message::assistant(reply)).await),

@@ -13,6 +13,7 @@ mod frames;
 mod golden;
 mod hook_events;
 mod ingest;
+mod kept_by_rule;
 mod memories;
 mod memories_kept;
 mod memories_pressed;

@@ -180,6 +180,15 @@ impl DataDir {
         arguments
     }
 
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Marks that an import was offered, whatever the answer was.
+    pub(crate) fn import_offer_file(&self) -> PathBuf {
+        self.root.join("import-offered")
+    }
+
     pub(crate) fn sessions_folder(&self) -> PathBuf {
         self.root.join("sessions")
     }

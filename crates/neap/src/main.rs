@@ -22,6 +22,7 @@ mod out;
 mod progress;
 mod project;
 mod settings;
+mod table;
 mod terminal_text;
 
 use std::process::ExitCode;
@@ -91,7 +92,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         TopLevel::Hidden(HiddenCommand::Completions(args)) => return cmd::completions::run(&args),
     };
     match command {
-        Command::Chat(args) => cmd::chat::run(&data()?, args).await,
+        Command::Chat(args) => cmd::chat::run(&data()?, args, json).await,
         Command::Demo(args) => cmd::demo::run(&args, json).await,
         Command::Run(args) => cmd::run::run(&data()?, args, json).await,
         Command::Serve(args) => cmd::serve::run(&data()?, args).await,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use neap_core::base::cost::{Cost, fitting_budget};
+use neap_core::base::cost::{Cost, fitting_budget, raised_budget};
 use neap_core::base::token_ratio::{RequestBudget, TokenScale};
 use neap_core::base::tokens::Tokens;
 use neap_core::client::WireApi;
@@ -28,6 +28,8 @@ pub(crate) struct ChosenModel {
     pub(crate) api: WireApi,
     pub(crate) base_url: BaseUrl,
     is_warned: bool,
+    /// The budget that a session had before it was lowered for this model.
+    wanted_budget: Option<Tokens>,
 }
 
 /// The name that stands for a model on this machine.
@@ -62,7 +64,14 @@ fn choose_named(data: &DataDir, args: &ModelArgs) -> Result<Option<ChosenModel>,
     options.reply_tokens_max = Some(profile.reply_tokens());
     options.reasons = profile.reasons;
     let client = Client::new(options).map_err(|error| Failure::new(error.to_string()))?;
-    Ok(Some(ChosenModel { client: Arc::new(client), profile, api, base_url, is_warned: false }))
+    Ok(Some(ChosenModel {
+        client: Arc::new(client),
+        profile,
+        api,
+        base_url,
+        is_warned: false,
+        wanted_budget: None,
+    }))
 }
 
 /// The model that summarises, if not the built-in summariser; uses the same address.
@@ -89,12 +98,13 @@ impl ChosenModel {
     }
 
     /// Lowers the context budget of a session that was created for a larger model.
-    pub(crate) async fn fit_budget(&self, session: &mut Session) -> Result<(), Failure> {
+    pub(crate) async fn fit_budget(&mut self, session: &mut Session) -> Result<(), Failure> {
         let Some(window) = self.profile.context_tokens_max() else { return Ok(()) };
         let scale = TokenScale::new(self.profile.token_estimate(), None, None);
         let limit = RequestBudget { limit: window, scale, new: Tokens::ZERO }.ours();
         let budget = session.state().policy().context_budget();
         if budget > limit {
+            self.wanted_budget = Some(budget);
             session.set("context_tokens_max", &limit.0.to_string()).await?;
             out::print_notice(format!(
                 "this model accepts {} tokens besides its reply: context_tokens_max was {} and is now lowered to that",
@@ -112,18 +122,22 @@ impl ChosenModel {
     }
 
     /// Compares the provider's token count with ours. If it is higher, warns once and lowers the budget until the
-    /// provider's count fits.
-    pub(crate) async fn lower_budget(
+    /// provider's count fits; if it leaves more room than was assumed, raises a lowered budget again.
+    pub(crate) async fn adjust_budget(
         &mut self,
         session: &mut Session,
         ours: &Cost,
         usage: &Usage,
     ) -> Result<(), Failure> {
         // Failed calls are counted by one side only.
-        if usage.calls != ours.calls || usage.input <= ours.sent {
+        if usage.calls != ours.calls {
             return Ok(());
         }
         let (theirs, ours) = (usage.input, ours.sent);
+        self.raise_budget(session, ours, theirs).await?;
+        if theirs <= ours {
+            return Ok(());
+        }
         if !self.is_warned && theirs.0 * 100 > ours.0 * (100 + WARN_PERCENT) {
             self.is_warned = true;
             let (theirs, ours) = (thousands(theirs.0), thousands(ours.0));
@@ -138,6 +152,26 @@ impl ChosenModel {
             out::print_notice(format!(
                 "context_tokens_max is now {}, so that prompts fit by the provider's count",
                 thousands(fitting.0)
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl ChosenModel {
+    async fn raise_budget(&self, session: &mut Session, ours: Tokens, theirs: Tokens) -> Result<(), Failure> {
+        let (Some(wanted), Some(limit)) = (self.wanted_budget, self.profile.context_tokens_max()) else {
+            return Ok(());
+        };
+        let budget = session.state().policy().context_budget();
+        if let Some(room) = raised_budget(budget, wanted, ours, theirs, limit) {
+            session.set("context_tokens_max", &room.0.to_string()).await?;
+            out::print_notice(format!(
+                "context_tokens_max is now {} instead of {}: the provider counts {} tokens where Neap counts {}",
+                thousands(room.0),
+                thousands(budget.0),
+                thousands(theirs.0),
+                thousands(ours.0)
             ));
         }
         Ok(())

@@ -16,6 +16,7 @@ use neap_store::StoreError;
 use serde::Serialize;
 use serde_json::json;
 
+pub(crate) use crate::table::{table, wrap};
 pub(crate) use crate::terminal_text::escape_control;
 use crate::terminal_text::{guard, is_risky};
 
@@ -139,6 +140,12 @@ pub(crate) fn width() -> usize {
     width.clamp(*WIDTHS.start(), *WIDTHS.end())
 }
 
+/// Columns that a table must fit; none in a pipe, where programs read it.
+pub(crate) fn table_width() -> Option<usize> {
+    let is_told = crate::env::var(crate::env::COLUMNS).is_some();
+    (is_told || std::io::IsTerminal::is_terminal(&std::io::stdout())).then(width)
+}
+
 /// Whether standard output is a terminal that can be drawn on.
 pub(crate) fn is_live() -> bool {
     std::io::IsTerminal::is_terminal(&std::io::stdout())
@@ -255,65 +262,6 @@ pub(crate) fn time(at: neap_core::base::ids::Stamp) -> String {
         .map_or_else(|_| "?".to_owned(), |time| time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
 }
 
-/// Aligns columns; those of numbers to the right.
-pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
-    let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| visible_width(cell));
-        cells.chain([visible_width(head[column])]).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..head.len()).map(width).collect();
-    let numeric = |cell: &String| cell.chars().all(|c| c.is_ascii_digit() || "+-,.".contains(c));
-    let to_right: Vec<bool> =
-        (0..head.len()).map(|column| rows.iter().filter_map(|row| row.get(column)).all(numeric)).collect();
-    let mut lines = String::new();
-    let titles: Vec<String> = head.iter().map(|title| (*title).to_owned()).collect();
-    for (at, row) in std::iter::once(&titles).chain(rows).enumerate() {
-        let mut text = String::new();
-        for (column, cell) in row.iter().enumerate() {
-            let gap = " ".repeat(widths[column].saturating_sub(visible_width(cell)));
-            let padded = if to_right[column] { format!("{gap}{cell}") } else { format!("{cell}{gap}") };
-            text.push_str(&padded);
-            text.push_str("  ");
-        }
-        let text = text.trim_end();
-        lines.push_str(&if at == 0 { format!("{DIM}{text}{DIM:#}") } else { text.to_owned() });
-        lines.push('\n');
-    }
-    lines
-}
-
-/// A line as lines of at most so many columns, broken between words; what follows an indented one is indented as far.
-pub(crate) fn wrap(line: &str, width: usize) -> Vec<String> {
-    let indent = &line[..line.len() - line.trim_start_matches(' ').len()];
-    let mut lines: Vec<String> = vec![indent.to_owned()];
-    for word in line[indent.len()..].split(' ') {
-        let last = lines.last_mut().expect("there is one");
-        let (is_first, used) = (last.trim_start().is_empty(), visible_width(last));
-        if is_first || used + 1 + visible_width(word) <= width {
-            last.push_str(if is_first { "" } else { " " });
-            last.push_str(word);
-        } else {
-            lines.push(format!("{indent}{word}"));
-        }
-    }
-    lines
-}
-
-/// Printed width, without escape sequences.
-fn visible_width(cell: &str) -> usize {
-    let mut count = 0;
-    let mut in_escape = false;
-    for c in cell.chars() {
-        match (in_escape, c) {
-            (false, '\u{1b}') => in_escape = true,
-            (true, 'm') => in_escape = false,
-            (true, _) => {}
-            (false, _) => count += 1,
-        }
-    }
-    count
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -331,13 +279,6 @@ mod tests {
         let said =
             ["A fact needs content.", "f7 is a fact.", "UTF-8 it is not.", "Say what it is"].map(to_message);
         assert_eq!(said, ["a fact needs content", "f7 is a fact", "UTF-8 it is not", "say what it is"]);
-    }
-
-    #[test]
-    fn lines_are_broken_between_words() {
-        assert_eq!(wrap("  one two three", 9), ["  one two", "  three"]);
-        assert_eq!(wrap(&format!("{BOLD}one{BOLD:#} two"), 7).len(), 1, "colours take no room");
-        assert_eq!((wrap("", 5), wrap("longer", 3)), (vec![String::new()], vec!["longer".to_owned()]));
     }
 
     #[test]

@@ -78,6 +78,17 @@ fn a_question_about_a_concluded_effort_is_answered_from_its_log() {
     assert_eq!(neap.json(&["explain"])["rounds"], json!([]));
 }
 
+#[test]
+fn a_fix_told_in_the_sentence_that_closes_is_quoted() {
+    let lines = [
+        "users get a 401 an hour after login",
+        "The refresh token expires after 3600 seconds",
+        "That is fixed: the clock was 2 seconds late. Thanks!",
+        "what was the fix for the login?",
+    ];
+    check(&lines, &["From the log of users-401-hour:\n", "> That is fixed: the clock was 2 seconds late.\n"]);
+}
+
 /// What a person does between turns is told to the model, though its prompt only grows.
 #[test]
 fn a_switch_by_hand_is_followed_by_the_model() {

@@ -82,6 +82,19 @@ fn a_model_that_only_talks_fails_what_asks_for_more() {
 }
 
 #[test]
+fn rows_that_talk_alone_passes_are_marked() {
+    let mock = Mock::start(|request, _| as_the_rules_say(request));
+    let (neap, url) = (Neap::new(), mock.url("/v1"));
+    let args = ["lab", "proof", "model", "--base-url", &url, "--model", "m-1", "--tries", "1"];
+    let rows = neap.json(&args)["rows"].clone();
+    let marked = |row: &&Value| row["passed_mute"] == true;
+    assert_eq!(rows.as_array().expect("rows").iter().filter(marked).count(), 9, "{rows}");
+    let told = neap.ok(&args);
+    assert!(told.contains("18 of 18 rows") && told.contains("9 of the 9 that a model which only talks"), "{told}");
+    assert_eq!(told.matches("passes, too").count(), 9, "{told}");
+}
+
+#[test]
 fn a_model_that_acts_on_everything_fails_what_asks_for_nothing() {
     let mock = Mock::start(|request, _| {
         let body = request.json();

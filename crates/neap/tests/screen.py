@@ -15,8 +15,11 @@ class Screen:
 
     def wait_for(self, words, start, seconds=30):
         """Reads until the words have come after a place, or time is up."""
+        return self.wait_for_any([words], start, seconds)
+
+    def wait_for_any(self, choices, start, seconds=30):
         end = time.monotonic() + seconds
-        while words not in self.seen[start:]:
+        while not any(words in self.seen[start:] for words in choices):
             left = end - time.monotonic()
             if left <= 0 or not select.select([self.terminal], [], [], left)[0]:
                 return False

@@ -17,7 +17,8 @@ fn check(neap: &Neap, no_color: bool) -> Option<Value> {
     }
     let mut command = Command::new("python3");
     command.args([concat!(env!("CARGO_MANIFEST_DIR"), "/tests/terminal.py"), env!("CARGO_BIN_EXE_neap")]);
-    command.env("NEAP_DATA_DIR", neap.data()).env("TERM", "xterm-256color").env_remove("NO_COLOR");
+    command.env("NEAP_DATA_DIR", neap.data()).env("HOME", neap.place()).env("TERM", "xterm-256color");
+    command.env_remove("NO_COLOR");
     if no_color {
         command.env("NO_COLOR", "1");
     }

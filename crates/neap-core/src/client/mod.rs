@@ -13,6 +13,7 @@ mod chain;
 mod checkpoint;
 mod compaction;
 mod cut;
+mod effort_rules;
 pub mod hook_reply;
 mod mask_item;
 mod overflow;
@@ -46,6 +47,7 @@ pub use cut::{
     Bounds, Changes, CutInputs, CutPlan, ForwardDecision, HistoryCut, HistoryPart, JsonTokenCounter, Prices,
     RenderedHistory, decide_forward, recall_budget,
 };
+pub use effort_rules::{EffortRules, RuleAction};
 pub use mask_item::mask_item;
 pub use overflow::Overflow;
 pub use own_tools::{HiddenToolTurns, is_steering_tool, offered_tools};

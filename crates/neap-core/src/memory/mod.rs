@@ -45,7 +45,7 @@ pub use confidence::Confidence;
 pub use draft::MemoryDraft;
 pub use event::MemoryEvent;
 pub use head::{AgentHead, CENSORS_MAX, CountedState, KindCount, PINNED_MAX, PendingDecision, ReviewStats};
-pub use recall_request::{RecallRequest, RecallResponse};
+pub use recall_request::{RecallRequest, RecallResponse, RelatedSearch};
 pub use remember::{
     DEPENDANTS_MAX, DraftOutcome, RememberPlan, dependants_request, lookup_request, mark_shaken, remember,
 };

@@ -18,11 +18,22 @@ pub struct RecallRequest {
     pub from: Option<Stamp>,
     /// Written before this time.
     pub until: Option<Stamp>,
+    /// Also search what is related to the matches.
+    pub related: Option<RelatedSearch>,
+}
+
+/// A search for records that are related to the matches of another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RelatedSearch {
+    /// Procedures that are named after this frame match.
+    pub frame: String,
+    /// Whether a choice is to be made: then past decisions about the same things match.
+    pub decides: bool,
 }
 
 impl RecallRequest {
     pub fn new(terms: Vec<String>, limits: Vec<(MemoryKind, usize)>) -> Self {
-        Self { terms, limits, superseded: false, from: None, until: None }
+        Self { terms, limits, superseded: false, from: None, until: None, related: None }
     }
 
     /// The same search by embedding: same kinds, same time range.

@@ -30,12 +30,13 @@ impl RecalledContext {
         let is_shown = |ranked: &&Ranked| self.shown.iter().any(|shown| shown.candidate.id == ranked.candidate.id);
         self.ranked.iter().filter(is_shown).any(|Ranked { candidate, .. }| {
             let shared = candidate.hits.iter().zip(&is_common).filter(|(hits, _)| **hits > 0);
-            let (terms, names) = shared.fold((0, 0), |(terms, names), (_, is_common)| {
-                (terms + 1, names + usize::from(!is_common || all_common))
-            });
+            let (terms, names) =
+                shared.fold((0, 0), |(terms, names), (_, is_common)| (terms + 1, names + usize::from(!is_common)));
             let is_asked_half = cause == PageCause::Asked && terms * 2 >= question.terms.len() && terms > 0;
+            // Who asks in common words alone names nothing: most of them must be there.
+            let has_name = names > 0 || all_common && terms * 2 > question.terms.len();
             is_asked_half
-                || terms >= terms_min.min(question.terms.len()).max(1) && names > 0
+                || terms >= terms_min.min(question.terms.len()).max(1) && has_name
                 || candidate.similarity.is_some_and(|similarity| similarity >= similarity_min)
         })
     }

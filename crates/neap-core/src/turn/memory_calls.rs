@@ -61,7 +61,7 @@ pub(super) fn stamp_command(
 fn provenance(cx: &TurnContext<'_>, turn: TurnNo, caller: &CallOrigin, call: &ToolCall) -> Provenance {
     let (turn, source) = match caller {
         CallOrigin::InTurn { .. } => (Some(turn), call.id.clone()),
-        CallOrigin::Outside => {
+        CallOrigin::Outside { .. } => {
             let seq = cx.agent.as_ref().map_or(Seq(0), |agent| agent.agent.seq());
             (None, format!("call after event {seq}"))
         }

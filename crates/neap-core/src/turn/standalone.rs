@@ -21,13 +21,19 @@ pub struct StandaloneOutcome {
 #[derive(Debug)]
 pub struct StandaloneToolCall {
     call: ToolCall,
+    is_awaited: bool,
     execution: Option<ToolExecution>,
     outcome: Option<ToolOutcome>,
 }
 
 impl StandaloneToolCall {
     pub fn new(call: ToolCall) -> Self {
-        Self { call, execution: None, outcome: None }
+        Self { call, is_awaited: false, execution: None, outcome: None }
+    }
+
+    /// For somebody who waits: a summary is made at once, and again by upkeep.
+    pub fn awaited(call: ToolCall) -> Self {
+        Self { is_awaited: true, ..Self::new(call) }
     }
 
     fn finish(&mut self, cx: &mut TurnContext<'_>, outcome: ToolOutcome) -> Progress<StandaloneOutcome> {
@@ -69,7 +75,8 @@ impl Machine for StandaloneToolCall {
                     return self.finish(cx, outcome);
                 }
                 let turn = cx.state.turn();
-                let (execution, progress) = ToolExecution::start(cx, turn, CallOrigin::Outside, self.call.clone());
+                let caller = CallOrigin::Outside { is_awaited: self.is_awaited };
+                let (execution, progress) = ToolExecution::start(cx, turn, caller, self.call.clone());
                 self.execution = Some(execution);
                 progress
             }

@@ -47,7 +47,10 @@ pub(super) enum CallOrigin {
     /// is made again off the reply's path once the turn is over.
     InTurn { messages: Vec<Message> },
     /// A person or a host, outside any turn: no further messages follow.
-    Outside,
+    Outside {
+        /// Whether nobody may wait for a model's summary: it is made again later, by upkeep.
+        is_awaited: bool,
+    },
 }
 
 /// A call that reports its effect on the context in tokens.
@@ -212,7 +215,8 @@ fn start_plan(cx: &TurnContext<'_>, turn: TurnNo, caller: CallOrigin, plan: Call
             let (extra_messages, summarizer) = match caller {
                 CallOrigin::InTurn { messages } if is_active => (messages, SummarizerKind::BuiltIn),
                 CallOrigin::InTurn { .. } => (Vec::new(), SummarizerKind::BuiltIn),
-                CallOrigin::Outside => (Vec::new(), SummarizerKind::Configured),
+                CallOrigin::Outside { is_awaited: true } => (Vec::new(), SummarizerKind::BuiltIn),
+                CallOrigin::Outside { is_awaited: false } => (Vec::new(), SummarizerKind::Configured),
             };
             let (summarization, step) = EffortSummarization::start(cx, id, extra_messages, summarizer);
             (Awaiting::Conclusion { summarization }, ToolProgress::Ask(step))

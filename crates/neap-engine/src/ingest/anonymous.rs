@@ -41,6 +41,7 @@ impl Engine {
             embedder: None,
             query_embed: QueryEmbedState::default(),
             foreground: ForegroundLoad::default(),
+            keeps_efforts_by_rule: false,
             clock: clock.clone(),
             host_tools: Arc::new(NoHostTools),
             project_finder: Arc::new(NoProjects),

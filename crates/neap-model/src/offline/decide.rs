@@ -9,6 +9,7 @@ use super::answer;
 use super::intent::{Intent, SwitchKind, is_question, parse_intent};
 use super::name::{effort_name, is_mentioned, match_effort};
 use super::past_questions::{answer_question, answer_recall, search_call, use_search_result};
+use super::past_work::{self, past_work_call, past_work_text};
 use super::prompt_view::{CallResult, PromptView};
 use super::quote::{coverage, log_coverage};
 use crate::summarize::term_set;
@@ -42,6 +43,9 @@ pub(super) fn stay_in_effort(situation: &PromptView) -> NextStep {
 }
 
 fn first_step(situation: &PromptView) -> NextStep {
+    if let Some(call) = past_work_call(situation) {
+        return call;
+    }
     match parse_intent(&situation.user_message) {
         Intent::Status => call("effort_status", json!({})),
         Intent::Close(completion) => close_effort(situation, &completion.object.join(" ")),
@@ -165,6 +169,7 @@ fn step_after_call(situation: &PromptView, round: &CallResult) -> NextStep {
         "effort_status" => NextStep::Say(answer::status_text(&round.result)),
         "expand_effort" => NextStep::Say(answer::from_log(situation, id)),
         "search_efforts" => use_search_result(situation, round),
+        past_work::TOOL => NextStep::Say(past_work_text(&round.result)),
         _ => NextStep::Say(answer::acknowledge(situation)),
     }
 }

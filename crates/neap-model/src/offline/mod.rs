@@ -9,6 +9,7 @@ mod decide;
 mod intent;
 mod name;
 mod past_questions;
+mod past_work;
 mod phrases;
 mod prompt_history;
 mod prompt_view;

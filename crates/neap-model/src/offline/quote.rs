@@ -12,6 +12,7 @@ use super::prompt_view::LogView;
 use crate::summarize::{sentences, tells_fix, term_set};
 
 const LINES_MAX: usize = 3;
+const REASON_WORDS_MIN: usize = 3;
 /// A line after a question inherits this share of the question's score: it may be the answer.
 const INHERITED_SHARE: f64 = 0.6;
 
@@ -121,13 +122,21 @@ pub(super) fn fix_lines(log: &LogView) -> Vec<String> {
     let said: Vec<String> = said.map(|(text, _)| text).collect();
     let claims_end = |text: &String| find_completion(text, Addressee::EffortKeeper).is_some();
     let end = said.iter().rposition(claims_end).unwrap_or(said.len());
-    let before: Vec<&String> = said[..end].iter().filter(|text| !claims_end(text)).collect();
+    let mut before: Vec<&String> = said[..end].iter().filter(|text| !claims_end(text)).collect();
+    // "It is fixed: the clock was late." says both.
+    before.extend(said.get(end).filter(|text| explains(text)));
     let Some((last, earlier)) = before.split_last() else { return Vec::new() };
     let mut lines: Vec<String> =
         earlier.iter().filter(|text| tells_fix(text)).map(|text| (*text).clone()).collect();
     lines.drain(..lines.len().saturating_sub(LINES_MAX - 1));
     lines.push((*last).clone());
     lines
+}
+
+/// Whether what stands behind a colon, or a `because`, is worth quoting.
+fn explains(claim: &str) -> bool {
+    let reason = claim.split_once(": ").or_else(|| claim.split_once(" because "));
+    reason.is_some_and(|(_, reason)| reason.split_whitespace().count() >= REASON_WORDS_MIN)
 }
 
 /// The sentences of a summary that say what was done, and why.

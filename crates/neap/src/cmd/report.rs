@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::app;
 use crate::cli::ReportArgs;
 use crate::env::DataDir;
-use crate::out::{self, BAD, Failure, GOOD, thousands};
+use crate::out::{self, BAD, DIM, Failure, GOOD, thousands};
 
 pub(crate) async fn run(data: &DataDir, args: &ReportArgs, json: bool) -> Result<ExitCode, Failure> {
     let engine = app::read_engine(data)?;
@@ -73,20 +73,29 @@ fn render_memories(report: &Report, agent: &AgentReport) -> String {
     }
     let row = |metric: &Metric| {
         let value = metric.value.map_or_else(|| "–".to_owned(), |value| format!("{value:.2}"));
-        let value = match metric.met {
-            Some(true) => format!("{GOOD}{value}{GOOD:#}"),
-            Some(false) => format!("{BAD}{value}{BAD:#}"),
-            None => value,
+        let verdict = match metric.met {
+            Some(true) => format!("{GOOD}met{GOOD:#}"),
+            Some(false) => format!("{BAD}missed{BAD:#}"),
+            None => String::new(),
         };
-        vec![metric.name.to_owned(), value, metric.target.to_owned()]
+        vec![metric.name.to_owned(), value, metric.target.to_owned(), verdict]
     };
     let mut rows: Vec<Vec<String>> = report.memories.metrics(agent).iter().map(row).collect();
-    let cold_start =
-        vec!["cold_start".to_owned(), "live".to_owned(), "< 500 ms; `neap context --json`: build_ms".to_owned()];
+    let cold_start = vec![
+        "cold_start".to_owned(),
+        "live".to_owned(),
+        "< 500 ms; `neap context --json`: build_ms".to_owned(),
+        String::new(),
+    ];
     rows.insert(4, cold_start);
-    rows.push(vec!["times chosen".to_owned(), thousands(report.memories.loads), String::new()]);
-    rows.push(vec!["rules that matched".to_owned(), thousands(report.memories.censored), String::new()]);
-    format!("\n{}", out::table(&["memories", "value", "target"], &rows))
+    rows.push(vec!["times chosen".to_owned(), thousands(report.memories.loads), String::new(), String::new()]);
+    rows.push(vec![
+        "rules that matched".to_owned(),
+        thousands(report.memories.censored),
+        String::new(),
+        String::new(),
+    ]);
+    format!("\n{}", out::table(&["memories", "value", "target", ""], &rows))
 }
 
 /// `has_prices` where the model's prices are known, or which model it was is not.
@@ -114,17 +123,32 @@ pub(crate) fn render(report: &Report, has_prices: bool) -> String {
         ("model calls", count(report.cost.calls)),
         ("tokens sent", count(report.cost.sent.0)),
         ("cached share", share(report.cached_share)),
-        ("price", out::dollars(report.price_dollars)),
+        ("price, by the session's settings", out::dollars(report.price_dollars)),
         ("efforts open", count(report.efforts.open)),
         ("efforts expanded", count(report.efforts.expanded)),
         ("efforts shown as summary", count(report.efforts.shown)),
         ("efforts evicted", count(report.efforts.evicted)),
     ];
     if !has_prices {
-        rows.retain(|(name, _)| *name != "price");
+        rows.retain(|(name, _)| !name.starts_with("price"));
     }
     rows.extend(request_rows(&report.requests));
-    table(rows)
+    format!("{}{}", table(rows), rewrites_note(report))
+}
+
+/// Why the tokens do not fall as soon as an effort is concluded; empty where they do.
+fn rewrites_note(report: &Report) -> String {
+    if report.epochs == 0 {
+        return String::new();
+    }
+    let note = format!(
+        "The prompt was written anew {}. In between it only grows at its end, so that the provider's cache serves it: {} of \
+         the tokens sent were read from there. What left the context stays in it until then. \
+         `--set epoch=every-turn` writes it anew every turn.",
+        if report.epochs == 1 { "once".to_owned() } else { format!("{} times", thousands(report.epochs)) },
+        format_args!("{:.0} %", report.cached_share * 100.0),
+    );
+    out::wrap(&note, out::width()).iter().map(|line| format!("{DIM}{line}{DIM:#}\n")).collect()
 }
 
 /// Proxied requests; empty if there were none.

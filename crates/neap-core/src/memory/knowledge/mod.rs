@@ -17,6 +17,7 @@ mod page;
 mod page_terms;
 mod placement;
 mod refresh;
+mod related;
 mod score;
 #[cfg(test)]
 mod tests;
@@ -35,6 +36,7 @@ pub use loaded::{LoadCause, LoadedItem, MemoryLoad, MemoryMetrics};
 pub use loaded_memories::{AgentProfile, LoadedMemories, changed_memory};
 pub use page::Placement;
 pub use refresh::{announces_action, load_cause, shrink_to};
+pub use related::{STEPS_MAX as RELATED_STEPS_MAX, add_related, related_request};
 pub use score::{QuestionScorer, Reliability, ScoreBreakdown, relevance_floor, score, similarity_floor};
 pub use time_range::{parse_time_range, question_time_range};
 pub use usage::used_memories;
@@ -45,7 +47,7 @@ use crate::base::prompt;
 use crate::base::tokens::{TokenCounter, Tokens};
 use crate::memory::asked_kinds::AskedKinds;
 use crate::memory::frame::{Frame, FrameChoice};
-use crate::memory::{AgentHead, Confidence, MemoryId, MemoryKind, RecallRequest, RecallResponse};
+use crate::memory::{AgentHead, Confidence, MemoryId, MemoryKind, RecallRequest, RecallResponse, RelatedSearch};
 use crate::recall::ProjectFilter;
 use crate::text::terms::{query_terms, query_terms_without_clitics};
 use fill::kind_of_layer;
@@ -56,6 +58,8 @@ use page_terms::LazyPageTerms;
 const LIMITS: [(MemoryKind, usize); 4] =
     [(MemoryKind::Decision, 20), (MemoryKind::Fact, 30), (MemoryKind::Procedure, 10), (MemoryKind::Episode, 10)];
 const TERMS_MAX: usize = 64;
+/// Priority of procedures, in thousandths, from which a frame has procedures of its own.
+const PROCEDURES_COUNT: u64 = 800;
 
 /// The store query for a question: candidates of every kind that has a budget in the frame. A question about a
 /// time is searched by time instead of by terms.
@@ -75,9 +79,16 @@ pub fn recall_request(question: &str, frame: &Frame, now: Stamp) -> RecallReques
             let mut terms = query_terms_without_clitics(question);
             terms.retain(|term| asked.as_ref().is_none_or(|asked| !asked.names(term)));
             terms.truncate(TERMS_MAX);
-            RecallRequest::new(terms, limits)
+            RecallRequest { related: related_search(frame), ..RecallRequest::new(terms, limits) }
         }
     }
+}
+
+/// Where procedures count much, one for such work is looked for by the frame's name.
+fn related_search(frame: &Frame) -> Option<RelatedSearch> {
+    let decides = frame.is_for_deciding();
+    let follows_procedures = frame.priorities.procedures.thousandths() >= PROCEDURES_COUNT;
+    (decides || follows_procedures).then(|| RelatedSearch { frame: frame.name.clone(), decides })
 }
 
 /// Inputs of [`build()`].

@@ -35,6 +35,8 @@ pub enum Banner {
         id: EffortId,
         inactive_turns: u64,
     },
+    /// The model calls no tools: from here on the program opens and closes efforts by what the person says.
+    KeptByRule,
     /// A memory was recorded or changed.
     Learnt {
         /// What was done, e.g. `Remembered`.
@@ -66,6 +68,9 @@ impl fmt::Display for Banner {
             Banner::Reopened { id } => write!(f, "--- Reopened effort: {id} ---"),
             Banner::AutoCollapsed { id, inactive_turns } => {
                 write!(f, "--- Auto-collapsed effort: {id} (inactive for {inactive_turns} turns) ---")
+            }
+            Banner::KeptByRule => {
+                f.write_str("--- The model calls no tools: from here on efforts begin and end by what you say ---")
             }
             Banner::Learnt { did, id, text } if text.is_empty() => write!(f, "--- {did} {id} ---"),
             Banner::Learnt { did, id, text } => write!(f, "--- {did} {id}: {text} ---"),

@@ -4,6 +4,7 @@
 //! Each scenario is a small conversation in a fresh store, judged by its events and never by the model's wording.
 //! Models are not deterministic, so each scenario runs several times and the share that passes is reported.
 
+mod mute;
 mod scenario_run;
 mod scenarios;
 
@@ -14,6 +15,7 @@ use neap_model::ChatModel;
 use serde::Serialize;
 
 use crate::{LabError, OnProgress};
+use mute::MuteModel;
 use scenario_run::ScenarioRun;
 use scenarios::{Scenario, scenarios};
 
@@ -23,6 +25,8 @@ pub struct ScenarioRate {
     pub expected: String,
     pub tries: u32,
     pub passed: u32,
+    /// Whether a model that only talks passes it, too.
+    pub passed_mute: bool,
     /// What happened instead, where it failed.
     pub seen: Vec<String>,
 }
@@ -35,6 +39,7 @@ pub struct ModelReport {
 }
 
 /// The model under test, and how sessions with it are set up.
+#[derive(Clone)]
 pub struct TestedModel {
     pub name: String,
     pub model: Arc<dyn ChatModel>,
@@ -61,5 +66,8 @@ async fn rate_scenario(tested: &TestedModel, scenario: Scenario, tries: u32) -> 
         let observed = ScenarioRun::new(tested, scenario.setup).await?.run(&scenario.messages).await?;
         if scenario.passes(&observed) { passed += 1 } else { seen.push(observed.to_string()) }
     }
-    Ok(ScenarioRate { row: scenario.name, expected: scenario.expected, tries, passed, seen })
+    let mute = TestedModel { name: String::new(), model: Arc::new(MuteModel), ..tested.clone() };
+    let observed = ScenarioRun::new(&mute, scenario.setup).await?.run(&scenario.messages).await?;
+    let passed_mute = scenario.passes(&observed);
+    Ok(ScenarioRate { row: scenario.name, expected: scenario.expected, tries, passed, passed_mute, seen })
 }

@@ -26,8 +26,18 @@ pub(super) fn add_figures(proof: &mut Proof, run: &LongRun) {
         "10-2",
         "information retention: context, one search, one original",
         "at least 90 % of the facts",
-        format!("{percent:.1} % of {asked}: {context} + {search} + {original}{lost}"),
+        format!(
+            "{percent:.1} % of {asked}: {context} in the context, {search} only by search, {original} only by an original{lost}"
+        ),
         percent >= 90.0,
+    );
+    let (kept, summarized) = (retention.kept_by_summary, retention.summarized);
+    proof.add_row(
+        "10-2, summaries",
+        "of those no longer verbatim in the context: what a summary itself keeps at its cap",
+        "reported apart",
+        format!("{kept} of {summarized} ({:.1} %)", kept as f64 * 100.0 / summarized.max(1) as f64),
+        kept <= summarized,
     );
     let median = |all: &[f64]| percentile(&all[WARM_UP.min(all.len())..], 50);
     let (turn, append, upkeep) = (median(&run.turn_ms), median(&run.append_ms), median(&run.upkeep_ms));

@@ -3,6 +3,8 @@
 //! A fact counts as retained if its value is in the context built for the question, in the result of one search,
 //! or in the one expansion or original that the first result leads to.
 
+use neap_core::base::message::Scope;
+use neap_core::session::state::SessionState;
 use serde_json::{Value, json};
 
 use super::effort_chat::{FACT_EVERY, Fact, fact};
@@ -16,6 +18,10 @@ const QUESTIONS_MAX: u64 = 200;
 pub(super) struct RetentionScore {
     pub(super) questions: u64,
     pub(super) from_context: u64,
+    /// Of those asked for, facts that are not verbatim in the context any more.
+    pub(super) summarized: u64,
+    /// Of these, facts that a stored summary has, none of which is longer than its cap.
+    pub(super) kept_by_summary: u64,
     pub(super) by_search: u64,
     pub(super) by_original: u64,
     pub(super) lost: Vec<Fact>,
@@ -39,6 +45,10 @@ pub(super) async fn measure_retention(
     for fact in (1..=planted).step_by(every as usize).filter_map(|n| fact(n * FACT_EVERY)) {
         score.questions += 1;
         progress("questions", score.questions, planted / every);
+        if !is_verbatim(stage, &fact).await? {
+            score.summarized += 1;
+            score.kept_by_summary += u64::from(is_in_summary(stage.session.state(), &fact.value));
+        }
         if is_in_context(stage, &fact).await? {
             score.from_context += 1;
             continue;
@@ -60,6 +70,21 @@ async fn is_in_context(stage: &mut MeasuredSession, fact: &Fact) -> Result<bool,
     let context = stage.session.preview(Some(&fact.question)).await?;
     let system = context.system.iter().chain(&context.records).any(|(_, text)| text.contains(&fact.value));
     Ok(system || context.messages.iter().any(|placed| placed.counted.message.content.contains(&fact.value)))
+}
+
+/// Whether the person's own words are in the context.
+async fn is_verbatim(stage: &mut MeasuredSession, fact: &Fact) -> Result<bool, LabError> {
+    let context = stage.session.preview(Some(&fact.question)).await?;
+    Ok(context.messages.iter().any(|placed| placed.counted.message.content.contains(&fact.statement)))
+}
+
+/// Whether a summary of an effort, or of a span of a log, has the value.
+fn is_in_summary(state: &SessionState, value: &str) -> bool {
+    let of_efforts = state.efforts().filter_map(|effort| effort.summary.as_ref());
+    let scopes = state.efforts().map(|effort| Scope::Effort(effort.id.clone())).chain([Scope::Ambient]);
+    let mut spans = scopes.flat_map(|scope| state.window(&scope).spans().to_vec());
+    of_efforts.into_iter().any(|summary| summary.text.contains(value))
+        || spans.any(|span| span.text.contains(value))
 }
 
 /// Whether the first search result leads to the value: its turn's original, or its effort expanded.

@@ -136,7 +136,7 @@ impl<'a> Command<'a> {
         field: &str,
     ) -> Result<(), Failure> {
         let arguments = if self.argument.is_empty() { json!({}) } else { json!({field: self.argument}) };
-        let outcome = session.call_tool_observed(tool, &arguments.to_string(), screen).await?;
+        let outcome = session.command(tool, &arguments.to_string(), screen).await?;
         if let Some(banner) = outcome.banner {
             out::print_line(format!("{BANNER}{}{BANNER:#}", out::escape_control(&banner.to_string())));
         }

@@ -4,26 +4,34 @@ mod command;
 mod completion;
 mod input;
 mod memory_commands;
+mod past_work;
 mod screen;
+mod word_wrap;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use neap_core::base::message::Incomplete;
 use neap_engine::{Author, Engine, Interrupt, ProjectChoice, Session, SessionOptions};
 
 use crate::app;
 use crate::cli::ChatArgs;
+use crate::cmd::import;
 use crate::env::DataDir;
 use crate::model;
 use crate::out::{self, Failure};
 use crate::project::Asked;
 use command::{AfterCommand, Command};
 use input::{Input, InputLine};
+use past_work::PastWorkTool;
 use screen::Screen;
 
-pub(crate) async fn run(data: &DataDir, args: ChatArgs) -> Result<ExitCode, Failure> {
+pub(crate) async fn run(data: &DataDir, args: ChatArgs, json: bool) -> Result<ExitCode, Failure> {
     let id = app::parse_session_id(&args.session)?;
     let chosen = model::choose(data, &args.model).await?;
+    if !json {
+        import::offer_once(data).await?;
+    }
     let asked = Asked::of(args.project.as_deref())?;
     // The chat without a name is used everywhere, so it is about no project unless a person says so.
     let found = if args.session == app::DEFAULT_SESSION { None } else { asked.project() };
@@ -32,9 +40,12 @@ pub(crate) async fn run(data: &DataDir, args: ChatArgs) -> Result<ExitCode, Fail
         Asked::Here(_) => ProjectChoice::Keep,
         Asked::Project(_) | Asked::NoProject | Asked::AllProjects => ProjectChoice::Set(asked.project()),
     };
+    if let Some(tool) = PastWorkTool::if_useful(data, &id).await? {
+        builder = builder.host_tools(Arc::new(tool));
+    }
     let mut set = args.set;
     if let Some(chosen) = &chosen {
-        builder = builder.model(chosen.client.clone()).encoding(&chosen.encoding());
+        builder = builder.model(chosen.client.clone()).encoding(&chosen.encoding()).keep_efforts_by_rule();
         set = chosen.settings(set);
     }
     if let Some(summarizer) = model::summarizer(data, &args.model, args.summary_model)? {
@@ -44,10 +55,11 @@ pub(crate) async fn run(data: &DataDir, args: ChatArgs) -> Result<ExitCode, Fail
     // Embeds new text in the background until the chat ends.
     let _indexer = engine.start_indexer();
     let mut session = engine.resume(&id, &SessionOptions { set, project }).await?;
-    if let Some(chosen) = &chosen {
+    let mut chosen = chosen;
+    if let Some(chosen) = &mut chosen {
         chosen.fit_budget(&mut session).await?;
     }
-    let mut screen = Screen::new(args.mem_debug, chosen);
+    let mut screen = Screen::new(args.mem_debug, json, chosen);
     let mut input = Input::open(&data.history_file(&id))?;
     if input.is_terminal() {
         stop_replies_on_ctrl_c(session.interrupt()).await;
@@ -76,7 +88,8 @@ async fn run_chat(
             InputLine::Empty => continue,
             InputLine::Eof => return Ok(failed),
         };
-        match Command::parse(&text) {
+        // A program's lines are all messages: what a command prints is for people.
+        match Command::parse(&text).filter(|_| !screen.is_json()) {
             Some(command) => match command.run(engine, session, screen).await {
                 Ok(AfterCommand::Continue) => {}
                 Ok(AfterCommand::UnknownCommand) => failed += 1,
@@ -128,15 +141,16 @@ async fn run_turn(session: &mut Session, screen: &mut Screen, text: &str) -> boo
         Ok(reply) => {
             let used = screen.model().and_then(|model| model.take_usage());
             screen.status(session, &reply, used.as_ref());
+            screen.print_json(&reply);
             if let (Some(model), Some(used)) = (screen.model(), used)
-                && let Err(failure) = model.lower_budget(session, &reply.ledger.cost, &used).await
+                && let Err(failure) = model.adjust_budget(session, &reply.ledger.cost, &used).await
             {
                 out::print_failure(&failure, false);
             }
             !matches!(reply.incomplete, Some(Incomplete::BrokenOff { .. }))
         }
         Err(error) => {
-            out::print_failure(&error.into(), false);
+            out::print_failure(&error.into(), screen.is_json());
             false
         }
     }

@@ -11,7 +11,9 @@ use neap_engine::{Session, TurnObserver, TurnReply};
 use neap_model::ChatModel;
 use neap_model::client::api_name;
 use neap_model::usage::Usage;
+use serde_json::json;
 
+use super::word_wrap::WordWrap;
 use crate::model::ChosenModel;
 use crate::out::{self, BANNER, BOLD, DIM, short};
 use crate::progress::Spinner;
@@ -21,6 +23,8 @@ const SAVED_DOLLARS_MIN: f64 = 0.01;
 
 pub(super) struct Screen {
     on_terminal: bool,
+    /// One object per turn is printed, and nothing else.
+    json: bool,
     mid_line: bool,
     /// Whether any text of this reply was streamed.
     shown: bool,
@@ -31,12 +35,45 @@ pub(super) struct Screen {
     model: Option<ChosenModel>,
     /// Until the first words of a reply.
     spinner: Option<Spinner>,
+    /// On a terminal.
+    wrap: Option<WordWrap>,
 }
 
 impl Screen {
-    pub(super) fn new(mem_debug: bool, model: Option<ChosenModel>) -> Self {
-        let on_terminal = std::io::stdout().is_terminal();
-        Self { on_terminal, mid_line: false, shown: false, mem_debug, held: None, model, spinner: None }
+    pub(super) fn new(mem_debug: bool, json: bool, model: Option<ChosenModel>) -> Self {
+        let on_terminal = std::io::stdout().is_terminal() && !json;
+        let wrap = on_terminal.then(|| WordWrap::new(out::width()));
+        Self {
+            on_terminal,
+            json,
+            mid_line: false,
+            shown: false,
+            mem_debug,
+            held: None,
+            model,
+            spinner: None,
+            wrap,
+        }
+    }
+
+    pub(super) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// The turn, for a program.
+    pub(super) fn print_json(&self, reply: &TurnReply) {
+        if !self.json {
+            return;
+        }
+        let banners: Vec<String> = reply.banners.iter().map(ToString::to_string).collect();
+        let line = json!({
+            "turn": reply.turn, "reply": reply.text, "incomplete": reply.incomplete, "banners": banners,
+            "refusals": reply.refusals, "tokens": reply.ledger.tokens.total(), "budget": reply.ledger.budget,
+            "naive_tokens": reply.ledger.naive_tokens,
+        });
+        if let Err(failure) = out::print_json(&line) {
+            out::print_failure(&failure, true);
+        }
     }
 
     pub(super) fn hold_output(&mut self) {
@@ -142,6 +179,9 @@ impl Screen {
     }
 
     fn end_line(&mut self) {
+        if let Some(wrap) = &mut self.wrap {
+            out::print_text(wrap.finish());
+        }
         if self.mid_line {
             out::print_line("");
             self.mid_line = false;
@@ -151,16 +191,22 @@ impl Screen {
 
 impl TurnObserver for Screen {
     fn on_text(&mut self, words: &str) {
-        if words.is_empty() {
+        if words.is_empty() || self.json {
             return;
         }
         self.spinner = None;
-        out::print_text(out::escape_control(words));
+        match &mut self.wrap {
+            Some(wrap) => out::print_text(wrap.push(words)),
+            None => out::print_text(out::escape_control(words)),
+        }
         self.mid_line = !words.ends_with('\n');
         self.shown = true;
     }
 
     fn on_banner(&mut self, banner: &Banner) {
+        if self.json {
+            return;
+        }
         self.spinner = None;
         self.end_line();
         out::print_line(format!("{BANNER}{}{BANNER:#}", out::escape_control(&banner.to_string())));

@@ -82,6 +82,7 @@ impl Figures {
                 | Banner::Switched { .. }
                 | Banner::Reopened { .. }
                 | Banner::AutoCollapsed { .. }
+                | Banner::KeptByRule
                 | Banner::Learnt { .. }
                 | Banner::Censored { .. } => {}
             }

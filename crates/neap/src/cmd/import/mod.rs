@@ -3,6 +3,7 @@
 mod embedding;
 mod files;
 mod json_array;
+mod offer;
 mod report;
 
 use std::io::BufReader;
@@ -22,6 +23,7 @@ use crate::out::Failure;
 use crate::progress;
 pub(crate) use embedding::embed_waiting;
 use json_array::{ELEMENT_BYTES_MAX, Element, Elements};
+pub(crate) use offer::offer_once;
 use report::ImportReport;
 
 /// Lines are imported in chunks of about this size.
@@ -53,10 +55,7 @@ pub(crate) async fn run(data: &DataDir, args: &ConversationImportArgs, json: boo
     match program_of(*from) {
         Some(program) => {
             let files = files::find(program, &paths)?;
-            for (at, file) in files.iter().enumerate() {
-                import_file(engine.as_ref(), program, file, &mut report).await?;
-                progress::show("importing", at as u64 + 1, files.len() as u64);
-            }
+            import_files(engine.as_ref(), program, &files, &mut report).await?;
         }
         None => {
             for path in &paths {
@@ -91,6 +90,20 @@ fn program_of(from: ImportSource) -> Option<Program> {
         ImportSource::ClaudeAi => Some(Program::ClaudeAi),
         ImportSource::Folder => None,
     }
+}
+
+async fn import_files(
+    engine: Option<&Engine>,
+    program: Program,
+    files: &[files::TranscriptFile],
+    report: &mut ImportReport,
+) -> Result<(), Failure> {
+    for (at, file) in files.iter().enumerate() {
+        progress::show("importing", at as u64, files.len() as u64);
+        import_file(engine, program, file, report).await?;
+    }
+    progress::show("importing", files.len() as u64, files.len() as u64);
+    Ok(())
 }
 
 /// Imports a file chunk by chunk; reports what cannot be read and continues.

@@ -34,10 +34,17 @@ pub(super) async fn run(data: &DataDir, args: &ProofArgs, json: bool) -> Result<
 fn print(report: &ModelReport) {
     out::print_line(format!("{BOLD}model{BOLD:#}  {}", out::escape_control(&report.model)));
     let rows: Vec<Vec<String>> = report.rows.iter().map(table_row).collect();
-    out::print_line(out::table(&["row", "expected", "passed", "seen instead"], &rows));
-    let passed = report.rows.iter().filter(|rate| rate.passed == rate.tries).count();
+    out::print_line(out::table(&["row", "expected", "passed", "talk alone", "seen instead"], &rows));
+    let held = |rates: &[&ScenarioRate]| rates.iter().filter(|rate| rate.passed == rate.tries).count();
+    let all: Vec<&ScenarioRate> = report.rows.iter().collect();
+    let telling: Vec<&ScenarioRate> = report.rows.iter().filter(|rate| !rate.passed_mute).collect();
     let style = if report.ok { GOOD } else { BAD };
-    out::print_line(format!("{style}{passed} of {} rows always hold{style:#}", report.rows.len()));
+    out::print_line(format!("{style}{} of {} rows always hold{style:#}", held(&all), all.len()));
+    out::print_line(format!(
+        "{} of the {} that a model which only talks does not pass",
+        held(&telling),
+        telling.len()
+    ));
     out::print_line(format!("{DIM}Judged by what happened, not by what was said.{DIM:#}"));
 }
 
@@ -45,5 +52,6 @@ fn table_row(rate: &ScenarioRate) -> Vec<String> {
     let style = if rate.passed == rate.tries { GOOD } else { BAD };
     let passed = format!("{style}{} of {}{style:#}", rate.passed, rate.tries);
     let seen = rate.seen.first().map(|seen| out::escape_control(&out::shorten(seen, 80)).into_owned());
-    vec![rate.row.to_owned(), rate.expected.to_owned(), passed, seen.unwrap_or_default()]
+    let by_talk = if rate.passed_mute { "passes, too" } else { "" };
+    vec![rate.row.to_owned(), rate.expected.to_owned(), passed, by_talk.to_owned(), seen.unwrap_or_default()]
 }
