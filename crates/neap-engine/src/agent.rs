@@ -12,6 +12,7 @@ use neap_core::memory::learn::{
     Amendment, MemoryCommand, MemoryQuery, MemoryQueryResult, MemoryResponse, MemoryVersion,
 };
 use neap_core::memory::{AgentHead, Author, Memory, MemoryId, MemoryKind, Provenance};
+use neap_core::recall::ProjectFilter;
 use neap_core::session::report::AgentReport;
 
 use crate::agent_stream::{lookup, run_command, token_counter};
@@ -96,6 +97,17 @@ impl Agent {
         frame: Option<&str>,
         budget: Option<Tokens>,
     ) -> Result<QuestionContext, EngineError> {
+        self.context_in(question, frame, None, budget).await
+    }
+
+    /// The same for a question that is asked in a project.
+    pub async fn context_in(
+        &self,
+        question: &str,
+        frame: Option<&str>,
+        project: Option<ProjectFilter>,
+        budget: Option<Tokens>,
+    ) -> Result<QuestionContext, EngineError> {
         let now = self.parts.clock.now();
         let policy = Policy::default();
         let budget = budget.unwrap_or_else(|| {
@@ -103,8 +115,8 @@ impl Agent {
         });
         let empty = AgentHead::default();
         let head = self.stream.state.head().agent.as_deref().unwrap_or(&empty);
-        let query =
-            context::ContextQuery::new(&self.profile, question, frame, now).map_err(EngineError::NoFrame)?;
+        let query = context::ContextQuery::new(&self.profile, question, frame, project, now)
+            .map_err(EngineError::NoFrame)?;
         let recalled = self.parts.search_memories(&self.stream.id, query.request(), question).await?;
         Ok(query.build_context(head, &recalled, budget, self.counter.as_ref(), now))
     }

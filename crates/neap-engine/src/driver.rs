@@ -99,7 +99,10 @@ impl Driver<'_> {
             Step::Fetch(handle) => Input::Fetched(
                 crate::handle_lookup::fetch_exchanges(store, &stream.id, &stream.state, &handle).await?,
             ),
-            Step::Search(search) => Input::Found(find_texts(self.parts, &search).await?),
+            Step::Search(mut search) => {
+                search.filter = self.parts.restrict_to_visible(search.filter).await?;
+                Input::Found(find_texts(self.parts, &search).await?)
+            }
             Step::Summarize(request) => {
                 let made = self.parts.summarize(&request).await;
                 Input::Summarized(made.map_err(|error| error.to_string()))

@@ -7,6 +7,7 @@ use neap_core::base::handle::Handle;
 use neap_core::base::ids::{AgentId, SessionId, TurnNo};
 use neap_core::base::message::Message;
 use neap_core::base::policy::Policy;
+use neap_core::base::project_id::ProjectId;
 use neap_core::base::tokens::TokenCounter;
 use neap_core::context::tools::ToolSet;
 use neap_core::context::{check_budget, session_tools};
@@ -35,7 +36,7 @@ use crate::explain::{TurnExplanation, explain};
 use crate::foreground::ForegroundLoad;
 use crate::handle_lookup::fetch_exchanges;
 use crate::ingest::{Backlog, SessionCache};
-use crate::parts::{HostTools, NoHostTools, Parts};
+use crate::parts::{HostTools, NoHostTools, NoProjects, Parts, ProjectFinder};
 use crate::prompt_history::PastStates;
 use crate::session::Session;
 use crate::stream::{OpenStream, Recorder};
@@ -49,6 +50,18 @@ const SUMMARY_TIMEOUT: Duration = Duration::from_secs(20);
 pub struct SessionOptions {
     /// Settings as `key`, `value`; they are stored with the session.
     pub set: Vec<(String, String)>,
+    /// What the session is about.
+    pub project: ProjectChoice,
+}
+
+/// What becomes of an opened session's project.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum ProjectChoice {
+    /// It stays; a new session gets the engine's ([`EngineBuilder::project`]).
+    #[default]
+    Keep,
+    /// A person chose it, or none.
+    Set(Option<ProjectId>),
 }
 
 /// Opens sessions and reads their store.
@@ -121,6 +134,18 @@ impl EngineBuilder {
         self
     }
 
+    /// Sets what new sessions are about, unless their programs tell. None by default.
+    pub fn project(mut self, project: Option<ProjectId>) -> Self {
+        self.parts.project = project;
+        self
+    }
+
+    /// Sets what knows the projects of folders that programs work in; by default nothing does.
+    pub fn project_finder(mut self, finder: Arc<dyn ProjectFinder>) -> Self {
+        self.parts.project_finder = finder;
+        self
+    }
+
     /// Sets the token encoding of new sessions; `o200k_base` by default.
     pub fn encoding(mut self, encoding: &str) -> Self {
         encoding.clone_into(&mut self.parts.encoding);
@@ -180,6 +205,8 @@ impl Engine {
             keeps_efforts_by_rule: false,
             clock: Arc::new(SystemClock),
             host_tools: Arc::new(NoHostTools),
+            project_finder: Arc::new(NoProjects),
+            project: None,
             encoding: DEFAULT_ENCODING.to_owned(),
             agent: None,
             views: None,
@@ -209,7 +236,7 @@ impl Engine {
             self.check_visible(&stream)?;
             let mut policy = stream.state.policy().clone();
             policy.set_all(options.set.iter().map(|(key, value)| (key.as_str(), value.as_str())))?;
-            let decided = self.opening_events(&mut stream, policy);
+            let decided = self.opening_events(&mut stream, policy, &options.project);
             let (tools, counter) = self.tools_for(&stream);
             check_budget(stream.state.policy(), &tools, counter.as_ref())?;
             if !recorder.commit(&mut stream, decided).await?.is_stale() {
@@ -244,11 +271,8 @@ impl Engine {
         Ok(sessions)
     }
 
-    pub(crate) async fn restrict_to_visible(&self, mut filter: Filter) -> Result<Filter, EngineError> {
-        if self.parts.hides_callers && filter.streams.is_none() {
-            filter.streams = Some(self.sessions().await?.into_iter().map(|info| info.session.into()).collect());
-        }
-        Ok(filter)
+    pub(crate) async fn restrict_to_visible(&self, filter: Filter) -> Result<Filter, EngineError> {
+        self.parts.restrict_to_visible(filter).await
     }
 
     async fn load_visible(&self, id: &SessionId) -> Result<OpenStream, EngineError> {
@@ -319,14 +343,29 @@ impl Engine {
         }
     }
 
-    fn opening_events(&self, stream: &mut OpenStream, policy: Policy) -> Vec<RecordedEvent> {
+    fn opening_events(
+        &self,
+        stream: &mut OpenStream,
+        policy: Policy,
+        project: &ProjectChoice,
+    ) -> Vec<RecordedEvent> {
         let now = self.parts.clock.now();
         if let Some(created) = stream.create_if_new(&self.parts.encoding, policy.clone(), now) {
-            return vec![created];
+            let project = match project {
+                ProjectChoice::Keep => self.parts.project.as_ref(),
+                ProjectChoice::Set(project) => project.as_ref(),
+            };
+            return [created].into_iter().chain(stream.state.assign_project(now, project)).collect();
         }
         let changed =
             (policy != *stream.state.policy()).then_some(Event::Session(SessionEvent::PolicyChanged { policy }));
-        let events = resume(&stream.state).into_iter().chain(changed);
+        let moved = match project {
+            ProjectChoice::Set(project) if *project != stream.state.head().project => {
+                Some(Event::Session(SessionEvent::ProjectSet { project: project.clone() }))
+            }
+            ProjectChoice::Set(_) | ProjectChoice::Keep => None,
+        };
+        let events = resume(&stream.state).into_iter().chain(changed).chain(moved);
         events.map(|event| stream.state.record(now, event)).collect()
     }
 

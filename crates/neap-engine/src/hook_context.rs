@@ -2,16 +2,17 @@
 
 use neap_core::base::ids::SessionId;
 use neap_core::base::ledger::Layer;
+use neap_core::base::project_id::{Place, ProjectId};
 use neap_core::client::hook_reply::{
     HOOK_LAYERS, HookBudgets, OpenEffort, effort_filter, follows_compaction, join_parts, may_show_effort,
     message_filter, question_of, render_efforts, render_open_efforts, sessions_to_list, turns_in_sight,
 };
 use neap_core::client::transcript::render_loss;
-use neap_core::recall::{PageCause, TextKey};
+use neap_core::recall::{PageCause, ProjectFilter, TextKey};
 use neap_core::session::event::Event;
 use neap_core::session::state::SessionState;
 use neap_model::bpe::counter_for;
-use neap_store::StoredEvent;
+use neap_store::{SessionInfo, StoredEvent};
 
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -29,7 +30,7 @@ impl Engine {
         request.embedding = self.embed_query(question).await;
         let mut parts = vec![
             self.compaction_losses(session, &state, &budgets).await?,
-            self.agent_knowledge(question, &HOOK_LAYERS, &budgets).await?,
+            self.agent_knowledge(question, state.head().project.as_ref(), &HOOK_LAYERS, &budgets).await?,
             self.related_efforts(session, &state, &request, &budgets).await?,
         ];
         let counter = counter_for(&self.parts.encoding);
@@ -39,16 +40,23 @@ impl Engine {
         Ok(join_parts(&parts))
     }
 
-    /// Open efforts of the latest sessions, and what always applies; empty if there is nothing.
-    pub async fn session_start_context(&self) -> Result<String, EngineError> {
+    /// Open efforts of the latest sessions in the same project, and what always applies; empty if there is nothing.
+    pub async fn session_start_context(&self, session: &SessionId, place: &Place) -> Result<String, EngineError> {
+        let known = self.parts.store.load(session).await?.and_then(|state| state.head().project.clone());
+        let project = known.or_else(|| self.parts.project_at(place));
+        let asked_in = project.clone().map(ProjectFilter::Only);
         let (budgets, counter) = (HookBudgets::default(), counter_for(&self.parts.encoding));
-        let sessions = self.parts.store.sessions().await?.into_iter().filter(|info| !info.scrubbed);
+        let is_here = |info: &SessionInfo| {
+            !info.scrubbed && asked_in.as_ref().is_none_or(|filter| filter.matches(info.project.as_ref()))
+        };
+        let sessions = self.parts.store.sessions().await?.into_iter().filter(is_here);
         let mut open = Vec::new();
         for session in sessions_to_list(sessions.map(|info| (info.session, info.updated)).collect()) {
             let Some(state) = self.parts.store.load(&session).await? else { continue };
             open.extend(OpenEffort::of(&session, &state));
         }
-        let standing = self.agent_knowledge("", &[Layer::Profile, Layer::Censors], &budgets).await?;
+        let standing =
+            self.agent_knowledge("", project.as_ref(), &[Layer::Profile, Layer::Censors], &budgets).await?;
         Ok(join_parts(&[render_open_efforts(open, counter.as_ref(), budgets.efforts), standing]))
     }
 
@@ -72,11 +80,13 @@ impl Engine {
     async fn agent_knowledge(
         &self,
         question: &str,
+        project: Option<&ProjectId>,
         layers: &[Layer],
         budgets: &HookBudgets,
     ) -> Result<String, EngineError> {
         let Some(agent) = self.agent().await? else { return Ok(String::new()) };
-        let context = agent.context(question, None, Some(budgets.knowledge)).await?;
+        let project = project.cloned().map(ProjectFilter::First);
+        let context = agent.context_in(question, None, project, Some(budgets.knowledge)).await?;
         Ok(context.knowledge.render_layers(layers, counter_for(&self.parts.encoding).as_ref()))
     }
 
@@ -87,7 +97,8 @@ impl Engine {
         request: &RetrievalRequest,
         budgets: &HookBudgets,
     ) -> Result<String, EngineError> {
-        let request = RetrievalRequest { filter: effort_filter(), budget: budgets.efforts, ..request.clone() };
+        let filter = effort_filter().asked_in(state.head().project.as_ref());
+        let request = RetrievalRequest { filter, budget: budgets.efforts, ..request.clone() };
         let found = self.retrieve(&request).await?;
         if !found.bears_on(&self.parse_question(&request), PageCause::Unasked) {
             return Ok(String::new());
@@ -116,7 +127,7 @@ impl Engine {
         state: &SessionState,
         mut request: RetrievalRequest,
     ) -> Result<String, EngineError> {
-        request.filter = message_filter();
+        request.filter = message_filter().asked_in(state.head().project.as_ref());
         request.current = Some(CurrentSession {
             session: session.clone().into(),
             visible_texts: self.visible_message_count(session, state).await?,

@@ -1,13 +1,16 @@
 //! The parts of an engine.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use neap_core::base::ids::StreamId;
 use neap_core::base::message::ToolCall;
+use neap_core::base::project_id::{Place, ProjectId};
 use neap_core::base::tenant::Tenant;
 use neap_core::context::tools::ToolSpec;
+use neap_core::recall::Filter;
 use neap_core::session::summary::{SummarizerKind, SummaryRequest};
 use neap_model::caller::Tenancy;
 use neap_model::compute::{INLINE_BYTES_MAX, run_blocking};
@@ -19,10 +22,25 @@ use neap_store::folder::FolderViews;
 use crate::agent_stream::AgentConfig;
 use crate::clock::Clock;
 use crate::embedding::QueryEmbedState;
+use crate::error::EngineError;
 use crate::foreground::ForegroundLoad;
 use crate::ingest::{Backlog, SessionCache};
 use crate::prompt_history::PastStates;
 use crate::tool_answer::ToolAnswer;
+
+/// Knows the projects of this machine's folders.
+pub trait ProjectFinder: Send + Sync {
+    /// The project that a folder is in, if it exists and is in one.
+    fn project_of(&self, folder: &Path) -> Option<ProjectId>;
+}
+
+pub(crate) struct NoProjects;
+
+impl ProjectFinder for NoProjects {
+    fn project_of(&self, _folder: &Path) -> Option<ProjectId> {
+        None
+    }
+}
 
 /// The host's own tools.
 #[async_trait]
@@ -63,6 +81,9 @@ pub(crate) struct Parts {
     pub(crate) keeps_efforts_by_rule: bool,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) host_tools: Arc<dyn HostTools>,
+    pub(crate) project_finder: Arc<dyn ProjectFinder>,
+    /// What new sessions are about, unless their programs tell.
+    pub(crate) project: Option<ProjectId>,
     pub(crate) encoding: String,
     pub(crate) agent: Option<AgentConfig>,
     pub(crate) views: Option<FolderViews>,
@@ -99,6 +120,24 @@ impl Parts {
 
     pub(crate) fn is_visible(&self, tenant: Option<Tenant>) -> bool {
         !self.hides_callers || tenant.is_none_or(|tenant| tenant == Tenant::local())
+    }
+
+    /// Leaves out the sessions of a proxy's callers, where they are hidden (I11).
+    pub(crate) async fn restrict_to_visible(&self, mut filter: Filter) -> Result<Filter, EngineError> {
+        if self.hides_callers && filter.streams.is_none() {
+            let sessions = self.store.sessions().await?.into_iter();
+            let visible = sessions.filter(|info| self.is_visible(info.tenant));
+            filter.streams = Some(visible.map(|info| info.session.into()).collect());
+        }
+        Ok(filter)
+    }
+
+    pub(crate) fn project_at(&self, place: &Place) -> Option<ProjectId> {
+        match place {
+            Place::Project(project) => Some(project.clone()),
+            Place::Folder(folder) => self.project_finder.project_of(Path::new(folder)),
+            Place::Unknown => None,
+        }
     }
 
     /// Makes a summary. A configured summariser has a time limit, since a turn may be waiting.

@@ -105,7 +105,10 @@ impl Engine {
             loop {
                 let at = chunk.first().map_or_else(|| self.parts.clock.now(), |(at, _)| *at);
                 let created = stream.create_if_new(&self.parts.encoding, Policy::default(), at);
+                let is_new = created.is_some();
                 let mut decided: Vec<_> = created.into_iter().collect();
+                let project = self.parts.project.as_ref().filter(|_| is_new);
+                decided.extend(stream.state.assign_project(at, project));
                 let counter = counter_for(&stream.state.head().encoding);
                 for (at, message) in chunk {
                     let counted = prepare_message(&stream.state, &counter, message.clone()).await;

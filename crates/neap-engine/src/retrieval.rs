@@ -169,7 +169,11 @@ pub(crate) async fn find_texts(parts: &Parts, search: &TextSearch) -> Result<Vec
     let embedding =
         parts.embed_query(&question.question).await.map(|embedding| (parts.embedder_name(), embedding));
     let query = question.to_query(embedding, filter.clone());
-    let mut matches = Ranking::new(question, weights, store.find_candidates(&query).await?).into_matches();
+    let mut proposed = store.find_candidates(&query).await?;
+    if let Some(others) = query.in_other_projects() {
+        proposed.add_from_elsewhere(question, store.find_candidates(&others).await?);
+    }
+    let mut matches = Ranking::new(question, weights, proposed).into_matches();
     matches.truncate(*max);
     let ids: Vec<_> = matches.iter().map(|ranked| ranked.candidate.id.clone()).collect();
     let (texts, scopes) = (store.texts(&ids).await?, store.scopes(&ids).await?);

@@ -2,6 +2,7 @@
 
 use neap_core::base::ids::{EffortId, Stamp, StreamId, TurnNo};
 use neap_core::base::message::Scope;
+use neap_core::base::project_id::ProjectId;
 use neap_core::recall::{
     Filter, FoundText, ParsedQuestion, RankFactors, RankWeights, TextKey, TextKind, TextSearch, snippet,
 };
@@ -21,6 +22,9 @@ const TEXTS_MIN: usize = 32;
 pub struct Hit {
     /// The session of the match.
     pub session: StreamId,
+    /// The session's project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<ProjectId>,
     /// The effort; `None` for ambient chat.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effort: Option<EffortId>,
@@ -79,7 +83,8 @@ impl Engine {
         };
         let turn = candidate.kind.is_message().then_some(candidate.turn);
         let (session, kind, who, at) = (candidate.id.stream, candidate.kind, candidate.speaker, candidate.at);
-        Ok(Hit { session, effort, turn, kind, who, at, text, score: ranked.score, why: ranked.factors })
+        let project = candidate.project;
+        Ok(Hit { session, project, effort, turn, kind, who, at, text, score: ranked.score, why: ranked.factors })
     }
 
     async fn efforts_by_name(
@@ -102,10 +107,25 @@ impl Engine {
                     && filter.matches_speaker(None)
                     && filter.matches_effort(Some(&id))
             };
+            let project = state.head().project.clone();
+            if !filter.matches_stream(&session, project.as_ref()) {
+                continue;
+            }
             let Some(effort) = state.effort(&id).filter(is_searched) else { continue };
             let (text, at) = (summary_text(effort), effort.created);
             let (effort, turn, who, kind) = (Some(id.clone()), None, None, TextKind::Effort);
-            hits.push(Hit { session, effort, turn, kind, who, at, text, score: 1.0, why: RankFactors::default() });
+            hits.push(Hit {
+                session,
+                project,
+                effort,
+                turn,
+                kind,
+                who,
+                at,
+                text,
+                score: 1.0,
+                why: RankFactors::default(),
+            });
         }
         hits.truncate(max);
         Ok(hits)

@@ -29,7 +29,9 @@ impl Parts {
     async fn write_stated(&self, agent: &AgentId, live_message: &LiveMessage) -> Result<(), EngineError> {
         let mut stream = OpenStream::load(self.store.as_ref(), agent.stream()).await?;
         let head = stream.state.head().agent.as_deref().cloned().unwrap_or_default();
-        for command in live_message.commands(&head) {
+        let session = self.store.load(&live_message.stream).await?;
+        let project = session.as_ref().and_then(|state| state.head().project.as_ref());
+        for command in live_message.commands(&head, project) {
             let counter = token_counter(self, &stream);
             run_command(self, counter.as_ref(), &mut stream, command).await?;
         }

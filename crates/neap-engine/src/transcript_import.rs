@@ -228,6 +228,10 @@ impl Engine {
         let at = step.at.unwrap_or_else(|| self.parts.clock.now());
         let new = NewSession { id: &stream.id, encoding, policy, imported_from };
         batch.events.extend(stream.state.create_if_new(at, new));
+        if stream.state.head().project.is_none() {
+            let project = self.parts.project_at(&transcript.place);
+            batch.events.extend(stream.state.assign_project(at, project.as_ref()));
+        }
     }
 
     /// Commits a batch with the keys that identify its records. Only what is durable is counted as imported: another

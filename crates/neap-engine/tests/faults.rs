@@ -314,7 +314,8 @@ async fn a_ten_megabyte_message_is_refused_in_words() {
 #[tokio::test]
 async fn a_budget_below_the_floor_is_refused_at_start() {
     let engine = Engine::builder(Arc::new(MemStore::default())).build();
-    let options = SessionOptions { set: vec![("context_tokens_max".into(), "300".into())] };
+    let options =
+        SessionOptions { set: vec![("context_tokens_max".into(), "300".into())], ..SessionOptions::default() };
     let opened = engine.resume(&SessionId::parse("test").unwrap(), &options).await;
     let message = opened.err().map(|error| error.to_string()).unwrap();
     assert!(message.starts_with("the budget of 300 tokens is below the least that can be sent: "), "{message}");

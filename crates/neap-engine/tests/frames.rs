@@ -194,7 +194,7 @@ impl World {
             .agent(AgentId::from_name("newton").unwrap(), AgentProfile::default())
             .host_tools(Arc::new(Page(texts[0].clone())))
             .build();
-        let options = SessionOptions { set: vec![("epoch".into(), epoch.into())] };
+        let options = SessionOptions { set: vec![("epoch".into(), epoch.into())], ..SessionOptions::default() };
         let session = engine.resume(&SessionId::from_name("main").unwrap(), &options).await.unwrap();
         let mut world = Self { model, engine, session };
         let text = |nth: usize| texts[nth % texts.len()].as_str();
@@ -270,7 +270,7 @@ proptest! {
             }
             let fresh = SessionId::from_name("fresh").unwrap();
             check_page("a hook's page", &world.engine.prompt_context(&fresh, question).await.unwrap())?;
-            check_page("a recap", &world.engine.session_start_context().await.unwrap())?;
+            check_page("a recap", &world.engine.session_start_context(&SessionId::parse("none").unwrap(), &neap_core::base::project_id::Place::Unknown).await.unwrap())?;
             let recalled = world.engine.retrieve(&RetrievalRequest::new(question, Tokens(2_000))).await.unwrap();
             prop_assert!(recalled.text.contains(CANARY));
             check_page("what is recalled", &recalled.text)?;

@@ -271,7 +271,13 @@ async fn a_session_counts_what_an_agent_knows_in_its_own_encoding() {
                 Stage::built(store.clone(), &set, |b| b.agent(newton(), outlook).encoding(of_session)).await;
             stage.session = stage
                 .engine
-                .resume(&id, &SessionOptions { set: vec![("epoch".into(), "every-turn".into())] })
+                .resume(
+                    &id,
+                    &SessionOptions {
+                        set: vec![("epoch".into(), "every-turn".into())],
+                        ..SessionOptions::default()
+                    },
+                )
                 .await
                 .unwrap();
             let reply = stage.say("Should the tomatoes in the garden get water?", &[], "Yes.").await;

@@ -240,6 +240,7 @@ async fn memories_are_recalled_by_what_they_mean() {
             query: "which vehicle?".to_owned(),
             kinds: Vec::new(),
             time: None,
+            project: None,
             superseded: false,
             lists: false,
             max: 9,

@@ -29,7 +29,7 @@ async fn a_refused_budget_changes_nothing() {
     let id = SessionId::parse("tiny").unwrap();
     let set = vec![("context_tokens_max".to_owned(), "256".to_owned())];
     let engine = Engine::builder(Arc::new(MemStore::default())).build();
-    assert!(engine.resume(&id, &SessionOptions { set }).await.is_err());
+    assert!(engine.resume(&id, &SessionOptions { set, ..SessionOptions::default() }).await.is_err());
     assert!(engine.sessions().await.unwrap().is_empty(), "it was not begun either");
 }
 

@@ -169,7 +169,10 @@ async fn with_summarizer(
     let builder = Engine::builder(store).model(model.clone()).summarizer(summarizer);
     let engine = builder.summary_timeout(Some(Duration::from_millis(20))).build();
     let set = vec![("context_tokens_max".to_owned(), "2000".to_owned())];
-    let session = engine.resume(&SessionId::parse("s").unwrap(), &SessionOptions { set }).await.unwrap();
+    let session = engine
+        .resume(&SessionId::parse("s").unwrap(), &SessionOptions { set, ..SessionOptions::default() })
+        .await
+        .unwrap();
     (engine, model, session)
 }
 

@@ -125,7 +125,10 @@ async fn long_summaries_are_made_off_the_workers() {
     let builder = Engine::builder(Arc::new(MemStore::default())).summarizer(asked.clone());
     let engine = builder.summary_timeout(None).build();
     let set = vec![("context_tokens_max".to_owned(), "2000".to_owned())];
-    let mut session = engine.resume(&SessionId::parse("s").unwrap(), &SessionOptions { set }).await.unwrap();
+    let mut session = engine
+        .resume(&SessionId::parse("s").unwrap(), &SessionOptions { set, ..SessionOptions::default() })
+        .await
+        .unwrap();
     let page = "The harbour master wrote that the tide turns at nine. ".repeat(600);
     session.call_tool("open_effort", "{\"name\":\"harbour\"}").await.unwrap();
     session.record(Author::Model, &page, "Noted.", None).await.unwrap();

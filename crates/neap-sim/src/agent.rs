@@ -74,6 +74,7 @@ fn random_command(rng: &mut Rng, canary: &str) -> MemoryCommand {
                 query,
                 kinds: Vec::new(),
                 time: None,
+                project: None,
                 superseded,
                 lists: rng.chance(500),
                 max: 12,

@@ -147,7 +147,7 @@ impl SimSession {
             };
             let faulty_store: Arc<dyn Store> =
                 Arc::new(FaultyStore::with_faults(store.clone(), self.trace.clone(), faults));
-            let options = SessionOptions { set: self.settings.set.clone() };
+            let options = SessionOptions { set: self.settings.set.clone(), ..SessionOptions::default() };
             // This plant forgets the agent, so no censor is checked.
             let agent = self.agent.as_ref().filter(|_| self.plant != Some(Plant::CensorSkipped));
             let own_engine = self.engine(faulty_store, self.model.clone(), &rng, agent);

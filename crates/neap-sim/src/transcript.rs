@@ -2,6 +2,7 @@
 
 use neap_core::base::digest::Digest;
 use neap_core::base::ids::Stamp;
+use neap_core::base::project_id::Place;
 use neap_core::client::transcript::{RecordBody, Transcript, TranscriptRecord};
 use neap_core::client::{ContentBlock, HistoryItem, Speaker};
 use neap_core::memory::Author;
@@ -15,5 +16,11 @@ pub(crate) fn record(keys: Vec<Digest>, at: Stamp, speaker: Speaker, block: Cont
 }
 
 pub(crate) fn transcript(name: &str, author: Author, records: Vec<TranscriptRecord>) -> Transcript {
-    Transcript { session: PROGRAM.session_id(name), source: PROGRAM.as_str().to_owned(), author, records }
+    Transcript {
+        session: PROGRAM.session_id(name),
+        source: PROGRAM.as_str().to_owned(),
+        author,
+        place: Place::Unknown,
+        records,
+    }
 }

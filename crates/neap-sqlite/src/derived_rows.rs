@@ -2,7 +2,9 @@
 
 use neap_core::base::ids::{EffortId, TurnNo};
 use neap_core::base::message::Scope;
+use neap_core::base::project_id::ProjectId;
 use neap_core::session::project::ExchangeRow;
+use neap_core::session::state::SessionHead;
 use rusqlite::{Connection, params};
 
 use super::cards::{self, CountChanges};
@@ -117,10 +119,27 @@ pub(super) fn remove_text(
     Ok(existed)
 }
 
+/// A session's row as it is stored.
+pub(super) struct HeadRow {
+    body: String,
+    project: Option<ProjectId>,
+}
+
+impl HeadRow {
+    pub(super) fn new(head: &SessionHead) -> Result<Self, serde_json::Error> {
+        Ok(Self { body: serde_json::to_string(head)?, project: head.project.clone() })
+    }
+}
+
 /// Writes a session's row, and adds `new_texts` to its text count.
-pub(super) fn put_head(db: &Connection, stream: i64, head: &str, new_texts: i64) -> rusqlite::Result<()> {
+pub(super) fn put_head(db: &Connection, stream: i64, head: &HeadRow, new_texts: i64) -> rusqlite::Result<()> {
+    let HeadRow { body, project } = head;
     db.prepare_cached("UPDATE sessions SET head = ?, sum = ?, texts = texts + ? WHERE stream = ?")?
-        .execute(params![head, checksum(head), new_texts, stream])?;
+        .execute(params![body, checksum(body), new_texts, stream])?;
+    // Apart, so that a commit leaves the index alone.
+    let project = project.as_ref().map(ProjectId::as_str);
+    db.prepare_cached("UPDATE sessions SET project = ?1 WHERE stream = ?2 AND project IS NOT ?1")?
+        .execute(params![project, stream])?;
     Ok(())
 }
 

@@ -11,6 +11,7 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use super::cards::CountChanges;
 use super::db_error::DbError;
+use super::derived_rows::HeadRow;
 use super::events::{self, EventRow};
 use super::reader::StreamReader;
 use super::{derived_rows, memories, progress, read, scrub};
@@ -117,8 +118,8 @@ fn write(db: &Connection, plan: &ErasurePlan, id: MemoryId, now: Stamp) -> Resul
     count_changes.write(db)?;
     memories::sync_vector(db, *stream, id)?;
     let head = match head {
-        Some(head) => serde_json::to_string(head),
-        None => serde_json::to_string(&read::fold_stream(db, *stream)?.derived.head),
+        Some(head) => HeadRow::new(head),
+        None => HeadRow::new(&read::fold_stream(db, *stream)?.derived.head),
     };
     derived_rows::put_head(db, *stream, &head.map_err(failed)?, -removed)?;
     progress::advance(db, 1, Some(now))?;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use neap_core::base::ids::{EffortId, Seq, StreamId, TurnNo};
+use neap_core::base::project_id::ProjectId;
 use neap_core::session::effort::Effort;
 use neap_core::session::event::{Event, SessionEvent};
 use rusqlite::{Connection, Row, params};
@@ -106,6 +107,12 @@ fn derived_findings(
     let texts: i64 = db.query_row("SELECT texts FROM sessions WHERE stream = ?", [stream], |row| row.get(0))?;
     if texts != folded.derived.texts.len() as i64 {
         let what = format!("{texts} texts are counted, {} are there", folded.derived.texts.len());
+        findings.push(Finding { severity: Severity::Repairable, session: Some(id.clone()), what });
+    }
+    let project: Option<String> =
+        db.query_row("SELECT project FROM sessions WHERE stream = ?", [stream], |row| row.get(0))?;
+    if project.as_deref() != folded.derived.head.project.as_ref().map(ProjectId::as_str) {
+        let what = "it is listed under another project than its own".to_owned();
         findings.push(Finding { severity: Severity::Repairable, session: Some(id.clone()), what });
     }
     Ok(findings)

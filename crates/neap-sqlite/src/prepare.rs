@@ -6,6 +6,7 @@ use neap_core::memory::{MemoryEvent, MemoryId};
 use neap_core::session::event::{EffortEvent, Event};
 use neap_core::session::project::{ExchangeRow, Projection};
 
+use super::derived_rows::HeadRow;
 use super::events::EventRow;
 use super::memories::PreparedMemory;
 use neap_store::backend::card::IndexEntry;
@@ -21,7 +22,7 @@ pub(super) struct PreparedCommit {
     pub(super) events: Vec<EventRow>,
     pub(super) turn_ids: Vec<(String, TurnNo)>,
     pub(super) links: Vec<HistoryLink>,
-    pub(super) head: String,
+    pub(super) head: HeadRow,
     pub(super) efforts: Vec<(EffortId, String)>,
     pub(super) exchanges: Vec<ExchangeRow>,
     pub(super) memories: Vec<PreparedMemory>,
@@ -72,7 +73,7 @@ impl PreparedCommit {
             links,
             memory_events: events.iter().filter_map(|(memory, row)| Some(((*memory)?, row.seq))).collect(),
             events: events.into_iter().map(|(_, row)| row).collect(),
-            head: serde_json::to_string(&head)?,
+            head: HeadRow::new(&head)?,
             efforts: efforts.collect::<Result<_, serde_json::Error>>()?,
             exchanges: rows.exchanges,
             memories: rows.memories.iter().map(PreparedMemory::of).collect::<Result<_, _>>()?,

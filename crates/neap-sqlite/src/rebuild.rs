@@ -6,6 +6,7 @@ use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::cards::{self, CountChanges};
 use super::db_error::DbError;
+use super::derived_rows::HeadRow;
 use super::memories::PreparedMemory;
 use super::{derived_rows, events, examine, links, memories, progress, read, vectors};
 use neap_store::backend::card::IndexEntry;
@@ -81,7 +82,7 @@ pub(super) fn write_rows(db: &Connection, stream: i64, derived: &Derived) -> Res
         derived_rows::mark_undone(db, stream, *turn)?;
     }
     let texts = put_texts(db, &mut changes, stream, scope, derived)?;
-    derived_rows::put_head(db, stream, &serde_json::to_string(&derived.head).map_err(json)?, texts)?;
+    derived_rows::put_head(db, stream, &HeadRow::new(&derived.head).map_err(json)?, texts)?;
     changes.write(db)?;
     cards::repair_counts(db)?;
     vectors::sync_stream(db, scope, stream)?;

@@ -9,7 +9,7 @@ use super::progress;
 
 /// "Neap" in ASCII: marks the file as ours.
 pub(super) const APPLICATION_ID: i32 = 0x4e65_6170;
-pub(super) const FORMAT: i64 = 10;
+pub(super) const FORMAT: i64 = 11;
 const FORMAT_WITH_MEMORIES: i64 = 3;
 const FORMAT_WITH_BLOCKS: i64 = 4;
 /// Also the first with shelf counts. A task is what the user last asked for, in the session's row.
@@ -20,6 +20,7 @@ const FORMAT_WITH_LINKS: i64 = 7;
 const FORMAT_WITH_PROGRESS: i64 = 9;
 /// Embeddings are apart from their sign bits, which a search reads.
 const FORMAT_WITH_VECTOR_INDEX: i64 = 10;
+const FORMAT_WITH_PROJECTS: i64 = 11;
 
 const TABLES: &str = "
 CREATE TABLE sessions(
@@ -28,8 +29,10 @@ CREATE TABLE sessions(
   texts INTEGER NOT NULL,
   head TEXT NOT NULL,
   cold INTEGER NOT NULL DEFAULT 0,
-  sum INTEGER
+  sum INTEGER,
+  project TEXT
 );
+CREATE INDEX sessions_by_project ON sessions(project);
 CREATE TABLE events(
   stream INTEGER NOT NULL,
   seq INTEGER NOT NULL,
@@ -243,6 +246,10 @@ pub(super) fn has_progress(db: &Connection) -> rusqlite::Result<bool> {
     Ok(format(db)? >= FORMAT_WITH_PROGRESS)
 }
 
+fn has_projects(db: &Connection) -> rusqlite::Result<bool> {
+    Ok(format(db)? >= FORMAT_WITH_PROJECTS)
+}
+
 fn has_table(db: &Connection, name: &str) -> rusqlite::Result<bool> {
     db.prepare_cached("SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND name = ?")?.exists([name])
 }
@@ -264,8 +271,15 @@ pub(super) fn emulate_current_format(db: &Connection) -> rusqlite::Result<()> {
         // Until it is upgraded, such a store is searched by words.
         db.execute_batch(&VECTORS.replace("CREATE TABLE", "CREATE TEMP TABLE"))?;
     }
-    if !has_progress(db)? {
-        for table in ["sessions", "efforts", "memories"] {
+    let has_sums = has_progress(db)?;
+    if !has_projects(db)? {
+        let sum = if has_sums { "" } else { "NULL AS sum, " };
+        db.execute_batch(&format!(
+            "CREATE TEMP VIEW sessions AS SELECT *, {sum}NULL AS project FROM main.sessions"
+        ))?;
+    }
+    if !has_sums {
+        for table in ["efforts", "memories"] {
             if has_table(db, table)? {
                 db.execute_batch(&format!("CREATE TEMP VIEW {table} AS SELECT *, NULL AS sum FROM main.{table}"))?;
             }

@@ -4,6 +4,7 @@ use neap_core::memory::knowledge::task_after;
 use neap_core::session::event::{Event, SessionEvent, TurnEvent};
 use rusqlite::Connection;
 
+use super::derived_rows::HeadRow;
 use super::reader::StreamReader;
 use super::{derived_rows, read};
 use neap_store::StoredEvent;
@@ -17,8 +18,7 @@ pub(super) fn backfill_tasks(db: &Connection) -> rusqlite::Result<()> {
         }
         head.task = last_task(db, stream)?;
         if head.task.is_some() {
-            let head =
-                serde_json::to_string(&head).map_err(|e| rusqlite::Error::ToSqlConversionFailure(Box::new(e)))?;
+            let head = HeadRow::new(&head).map_err(|e| rusqlite::Error::ToSqlConversionFailure(Box::new(e)))?;
             derived_rows::put_head(db, stream, &head, 0)?;
         }
     }

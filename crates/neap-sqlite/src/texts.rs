@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use neap_core::base::ids::{EffortId, Seq, StreamId};
 use neap_core::base::message::Scope;
+use neap_core::base::project_id::ProjectId;
 use neap_core::memory::Memory;
 use neap_core::recall::{TextId, TextKey};
 use neap_core::session::effort::Effort;
@@ -40,6 +41,7 @@ pub(super) fn rowid_in(db: &Connection, stream: i64, key: &TextKey) -> rusqlite:
 pub(super) struct IdCache {
     names: BTreeMap<i64, Option<StreamId>>,
     streams: BTreeMap<StreamId, i64>,
+    projects: BTreeMap<i64, Option<ProjectId>>,
 }
 
 impl IdCache {
@@ -58,6 +60,21 @@ impl IdCache {
     pub(super) fn rowid(&mut self, db: &Connection, id: &TextId) -> rusqlite::Result<Option<i64>> {
         let Some(stream) = self.stream(db, &id.stream)? else { return Ok(None) };
         rowid_in(db, stream, &id.key)
+    }
+
+    /// The project of a text's session.
+    pub(super) fn project(&mut self, db: &Connection, text: i64) -> rusqlite::Result<Option<ProjectId>> {
+        let stream = rowids::stream_of(text);
+        if let Some(project) = self.projects.get(&stream) {
+            return Ok(project.clone());
+        }
+        let project: Option<Option<String>> = db
+            .prepare_cached("SELECT project FROM sessions WHERE stream = ?")?
+            .query_row([stream], |row| row.get(0))
+            .optional()?;
+        let project = project.flatten().and_then(|project| ProjectId::parse(&project).ok());
+        self.projects.insert(stream, project.clone());
+        Ok(project)
     }
 
     pub(super) fn id(&mut self, db: &Connection, text: i64) -> rusqlite::Result<Option<TextId>> {

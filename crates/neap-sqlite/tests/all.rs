@@ -6,6 +6,7 @@ mod folder_import;
 mod folder_view;
 mod memories_random;
 mod older;
+mod projects_random;
 mod proposals_random;
 mod scene;
 mod sqlite_cold;

@@ -69,6 +69,7 @@ contract! {
     a_question_is_answered_at_once
     visits_are_bounded
     proposals_are_filtered
+    proposals_are_narrowed_to_projects
     proposals_are_narrowed_to_speakers_and_efforts
     what_is_narrowed_to_is_found_among_many
     agents_are_searched_when_named

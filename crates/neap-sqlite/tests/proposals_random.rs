@@ -6,12 +6,13 @@ use std::collections::BTreeSet;
 use crate::scene::block_on;
 use neap_core::base::ids::{Stamp, StreamId, TurnNo};
 use neap_core::base::message::Scope;
+use neap_core::base::project_id::ProjectId;
 use neap_core::base::tokens::Tokens;
 use neap_core::memory::{Memory, MemoryKind, MemoryWrite, Status};
 use neap_core::recall::{
-    Embedding, Filter, ParsedQuestion, Query, RankWeights, RankedSearch, SearchLimits, TextKind,
+    Embedding, Filter, ParsedQuestion, ProjectFilter, Query, RankWeights, RankedSearch, SearchLimits, TextKind,
 };
-use neap_core::session::event::{Event, TurnEvent};
+use neap_core::session::event::{Event, SessionEvent, TurnEvent};
 use neap_sqlite::SqliteStore;
 use neap_store::contract::{
     TestStream, effort, effort_concluded, effort_opened, faults, letter_embedding, memory, memory_moved,
@@ -62,6 +63,10 @@ fn events(dice: &mut Dice, told: &TestStream, known: &mut Vec<Memory>) -> Vec<Ev
         known[at] = after;
         return vec![event];
     }
+    if dice.roll(8) == 0 {
+        let project = (dice.roll(4) > 0).then(|| project(dice));
+        return vec![Event::Session(SessionEvent::ProjectSet { project })];
+    }
     let turn = told.state.turn().next();
     let mut events = vec![turn_started(turn, &dice.says(), None)];
     if let Some(Event::Turn(TurnEvent::Started { message, .. })) = events.first_mut() {
@@ -86,6 +91,10 @@ fn events(dice: &mut Dice, told: &TestStream, known: &mut Vec<Memory>) -> Vec<Ev
     events
 }
 
+fn project(dice: &mut Dice) -> ProjectId {
+    ProjectId::from_name(if dice.roll(2) == 0 { "shop" } else { "barn" }).unwrap()
+}
+
 fn query(dice: &mut Dice, streams: &[StreamId]) -> Query {
     let mut terms: Vec<String> = Vec::new();
     for _ in 0..dice.roll(6) {
@@ -99,6 +108,12 @@ fn query(dice: &mut Dice, streams: &[StreamId]) -> Query {
     let bound = |dice: &mut Dice| (dice.roll(4) == 0).then(|| Stamp(1_771_178_400_000 + dice.roll(60_000) as i64));
     let filter = Filter {
         streams: (dice.roll(2) == 0).then(|| some(dice)),
+        project: match dice.roll(16) {
+            0 => Some(ProjectFilter::Only(project(dice))),
+            1 => Some(ProjectFilter::First(project(dice))),
+            2 => Some(ProjectFilter::Others(project(dice))),
+            _ => None,
+        },
         kinds: (dice.roll(4) == 0).then(|| kinds.into_iter().filter(|_| dice.roll(2) == 0).collect()),
         from: bound(dice),
         until: bound(dice),

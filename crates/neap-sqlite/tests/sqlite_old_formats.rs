@@ -21,9 +21,9 @@ use neap_store::contract::{
 use neap_store::{EventStore, Maintenance, SearchStore, StoredEvent};
 use rusqlite::Connection;
 
-const OLD: std::ops::RangeInclusive<i64> = 1..=9;
+const OLD: std::ops::RangeInclusive<i64> = 1..=10;
 const FORMAT_WITH_CARDS: i64 = 6;
-const TODAY: i64 = 10;
+const TODAY: i64 = 11;
 
 /// The second version packed bodies that were far behind, each by itself.
 fn pack_rows(db: &Connection) {

@@ -28,6 +28,7 @@ pub use store::{EventStore, Maintenance, MemoryStore, SearchStore, Store};
 
 use neap_core::base::cost::Cost;
 use neap_core::base::ids::{AgentId, Seq, SessionId, Stamp, StreamId, TurnNo};
+use neap_core::base::project_id::ProjectId;
 use neap_core::base::tenant::Tenant;
 use neap_core::client::RequestTotals;
 use neap_core::session::event::RecordedEvent;
@@ -76,6 +77,8 @@ impl StoredEvent {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionInfo {
     pub session: SessionId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<ProjectId>,
     pub created: Stamp,
     pub updated: Stamp,
     /// The latest turn.
@@ -100,7 +103,20 @@ impl SessionInfo {
     pub fn new(session: SessionId, head: &SessionHead, efforts: u64) -> Self {
         let SessionHead { created, updated, turn, seq, scrubbed, tenant, .. } = *head;
         let Metrics { cost, requests, .. } = head.metrics;
-        Self { session, created, updated, turns: turn, efforts, events: seq, scrubbed, cost, requests, tenant }
+        let project = head.project.clone();
+        Self {
+            session,
+            project,
+            created,
+            updated,
+            turns: turn,
+            efforts,
+            events: seq,
+            scrubbed,
+            cost,
+            requests,
+            tenant,
+        }
     }
 }
 

@@ -233,7 +233,7 @@ impl SearchStore for MemStore {
     async fn search(&self, request: &RankedSearch) -> Result<RankedResults, StoreError> {
         let all = self.state();
         request.run(
-            || Ok(all.find_candidates(&request.query)),
+            |query| Ok(all.find_candidates(query)),
             |around| Ok(all.neighbours(around, &request.query)),
             |ids| Ok(ids.iter().map(|id| all.text(id, false)).collect()),
         )

@@ -14,6 +14,7 @@ use crate::embedder;
 use crate::env::DataDir;
 use crate::keys;
 use crate::out::Failure;
+use crate::project::GitFolders;
 use crate::settings::StoreSettings;
 
 /// Opens the store, creating it unless the data directory shows that one was lost.
@@ -83,7 +84,7 @@ pub(crate) fn proxy_engine_builder(data: &DataDir) -> Result<EngineBuilder, Fail
 fn builder_with_store(store: Arc<dyn Store>, data: &DataDir) -> Result<EngineBuilder, Failure> {
     let views = FolderViews::start(data.sessions_folder(), store.clone());
     let keyring = Arc::new(keys::load_or_create(data)?);
-    let builder = Engine::builder(store).views(views).keyring(keyring);
+    let builder = Engine::builder(store).views(views).keyring(keyring).project_finder(Arc::new(GitFolders));
     Ok(embedder::with_embedder(builder, embedder::from_env()?.as_ref()))
 }
 
@@ -120,7 +121,7 @@ pub(crate) fn parse_session_id(name: &str) -> Result<SessionId, Failure> {
 }
 
 /// The session of a chat that names none.
-const DEFAULT_SESSION: &str = "default";
+pub(crate) const DEFAULT_SESSION: &str = "default";
 
 /// The named session, else the one used last. Which one that is is said, unless it is the one that a chat without a
 /// name has: clients of the proxy have sessions that nobody named.

@@ -19,6 +19,8 @@ pub(crate) const NEAP_LOG: &str = "NEAP_LOG";
 pub(crate) const NEAP_MEM_DEBUG: &str = "NEAP_MEM_DEBUG";
 /// Same as `--agent`.
 pub(crate) const NEAP_AGENT: &str = "NEAP_AGENT";
+/// Same as `--project`, but for a search the other projects stay in sight.
+pub(crate) const NEAP_PROJECT: &str = "NEAP_PROJECT";
 /// The embedder for search: `built-in`, a URL, or `none`.
 pub(crate) const NEAP_EMBEDDER: &str = "NEAP_EMBEDDER";
 /// The embedding model at that URL.

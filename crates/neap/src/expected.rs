@@ -63,8 +63,8 @@ pub(crate) async fn memory_outcome(
         return Ok(Expectation::lost(Stage::NotStored));
     }
     let command = match command {
-        MemoryCommand::Recall { query, kinds, time, superseded, lists, max: _ } => {
-            MemoryCommand::Recall { query, kinds, time, superseded, lists, max: HITS_MAX }
+        MemoryCommand::Recall { query, kinds, time, project, superseded, lists, max: _ } => {
+            MemoryCommand::Recall { query, kinds, time, project, superseded, lists, max: HITS_MAX }
         }
         other => other,
     };

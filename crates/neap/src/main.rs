@@ -21,6 +21,7 @@ mod memory_output;
 mod model;
 mod out;
 mod progress;
+mod project;
 mod settings;
 mod table;
 mod terminal_text;

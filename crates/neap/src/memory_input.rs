@@ -11,6 +11,7 @@ use neap_core::memory::{
 
 use crate::cli::{ClearableField, DecideArgs, DecisionFields, MemoryEditArgs, MemoryFields, RuleFields};
 use crate::out::Failure;
+use crate::project::Asked;
 
 /// Confidence of a fact where none is given.
 const DEFAULT_FACT_THOUSANDTHS: u16 = 800;
@@ -39,7 +40,7 @@ pub(crate) fn decision_draft(args: DecideArgs) -> MemoryDraft {
 
 /// The edit of a memory; refused if it changes nothing.
 pub(crate) fn edit(memory: &Memory, args: MemoryEditArgs) -> Result<Edit, Failure> {
-    let MemoryEditArgs { id, text, not_always, clear, mut fields, decision } = args;
+    let MemoryEditArgs { id, text, project, not_always, clear, mut fields, decision } = args;
     check_options(memory.kind(), &fields, &decision)?;
     let mut edit = Edit::new(Author::Person);
     let is_cleared = |field: ClearableField| clear.contains(&field);
@@ -51,6 +52,8 @@ pub(crate) fn edit(memory: &Memory, args: MemoryEditArgs) -> Result<Edit, Failur
         .map(Some)
         .or((is_cleared(ClearableField::Domain) && memory.domain.is_some()).then_some(None));
     edit.pinned = if fields.always { Some(true) } else { not_always.then_some(false) };
+    let project = project.map(|name| Asked::of(Some(&name))).transpose()?.map(|asked| asked.project());
+    edit.project = project.filter(|project| *project != memory.project);
     let current = (memory.valid_from, memory.valid_until);
     let base = if is_cleared(ClearableField::Dates) { (None, None) } else { current };
     let valid = (fields.valid_from.or(base.0), fields.valid_until.or(base.1));

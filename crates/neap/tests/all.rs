@@ -49,6 +49,7 @@ mod own_paths;
 mod packages;
 mod passing;
 mod platforms;
+mod projects;
 mod proof;
 mod proof_model;
 mod proxy;

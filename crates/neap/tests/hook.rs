@@ -29,7 +29,7 @@ fn with_imported() -> Neap {
 
 /// Calls the hook; gives what the agent is told.
 #[track_caller]
-fn hook(neap: &Neap, args: &[&str], event: &Value) -> String {
+pub(crate) fn hook(neap: &Neap, args: &[&str], event: &Value) -> String {
     for _ in 0..TRIES {
         let late = faults(neap).len();
         let Ran { code, out, err } = neap.fed(&[&["hook"], args].concat(), event.to_string());

@@ -10,6 +10,7 @@ pub mod ledger;
 pub mod memory_id;
 pub mod message;
 pub mod policy;
+pub mod project_id;
 pub mod prompt;
 pub mod provenance;
 pub mod refusal;

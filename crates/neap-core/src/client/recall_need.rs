@@ -288,6 +288,7 @@ mod tests {
             turn: TurnNo(seq),
             position: seq,
             at: Stamp(1),
+            project: None,
             speaker: None,
             tokens: Tokens(1),
             term_count: 1,

@@ -11,6 +11,8 @@ use crate::text::naming::mask_for_id;
 pub struct Signals {
     /// From our own header or the path.
     pub session_name: Option<String>,
+    /// From our own header.
+    pub project: Option<String>,
     /// The program and its id of the session.
     pub client_session: Option<(&'static str, String)>,
     pub subagent: Option<String>,

@@ -2,12 +2,14 @@
 
 use super::{Body, Provenance};
 use crate::base::ids::Stamp;
+use crate::base::project_id::ProjectId;
 
 /// Input to [`remember`](super::remember()), which decides whether it is new, known, or replaces another record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryDraft {
     pub body: Body,
     pub tags: Vec<String>,
+    pub project: Option<ProjectId>,
     pub domain: Option<String>,
     /// Only a person pins; from anyone else this is a proposal ([`Memory::pin_asked`](super::Memory::pin_asked)).
     pub pinned: bool,
@@ -21,6 +23,7 @@ impl MemoryDraft {
         Self {
             body,
             tags: Vec::new(),
+            project: None,
             domain: None,
             pinned: false,
             valid_from: None,

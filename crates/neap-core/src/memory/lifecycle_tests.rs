@@ -14,6 +14,7 @@ fn memory(body: Body, status: Status) -> Memory {
         status,
         provenance: Provenance::from_author(Author::Person),
         tags: Vec::new(),
+        project: None,
         domain: None,
         pinned: false,
         created: START,

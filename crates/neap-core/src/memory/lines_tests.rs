@@ -15,6 +15,7 @@ fn memory(number: u32, body: Body) -> Memory {
         body,
         provenance: Provenance::from_author(Author::Person),
         tags: Vec::new(),
+        project: None,
         domain: None,
         pinned: false,
         created: Stamp(0),

@@ -21,6 +21,7 @@ pub mod knowledge;
 pub mod learn;
 pub mod lifecycle;
 mod names;
+mod project_scope;
 mod recall_request;
 pub mod remember;
 mod render;
@@ -56,6 +57,7 @@ pub use validation::validate_draft;
 use serde::{Deserialize, Serialize};
 
 use crate::base::ids::Stamp;
+use crate::base::project_id::ProjectId;
 use crate::base::tokens::Tokens;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,6 +69,9 @@ pub struct Memory {
     pub provenance: Provenance,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
+    /// What it is about; without one it is the person's, and serves everywhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<ProjectId>,
     /// Subject area, e.g. `infrastructure` or `cooking`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub domain: Option<String>,

@@ -20,6 +20,7 @@ use crate::base::ids::Stamp;
 use crate::base::refusal::Refusal;
 use crate::base::tokens::TokenCounter;
 use crate::memory::censor::cap_action;
+use crate::recall::ProjectFilter;
 use crate::text::reference::folded_words;
 use crate::text::terms::query_terms;
 
@@ -88,7 +89,13 @@ pub fn lookup_request(draft: &MemoryDraft) -> Option<RecallRequest> {
     let kind = draft.body.kind();
     // A resent draft may match a fact that has been superseded since.
     let superseded = kind == MemoryKind::Fact;
-    (!terms.is_empty()).then(|| RecallRequest { superseded, ..RecallRequest::new(terms, vec![(kind, max)]) })
+    if terms.is_empty() {
+        return None;
+    }
+    // Those of other projects are found as well, and left out afterwards.
+    let scope = draft.project.clone().map(ProjectFilter::Only);
+    let request = RecallRequest { superseded, ..RecallRequest::new(terms, vec![(kind, max)]) };
+    Some(request.asked_in(scope.as_ref()))
 }
 
 /// Validates a draft, masks its secrets, and plans the writes, given similar records.
@@ -101,7 +108,9 @@ pub fn remember(
 ) -> Result<RememberPlan, Refusal> {
     let (draft, masked) = validate_draft(draft)?;
     let context = RememberContext { agent, counter, now, masked };
-    let mut similar: Vec<&Memory> = similar.iter().filter(|memory| memory.kind() == draft.body.kind()).collect();
+    let is_comparable =
+        |memory: &&Memory| memory.kind() == draft.body.kind() && memory.shares_scope(draft.project.as_ref());
+    let mut similar: Vec<&Memory> = similar.iter().filter(is_comparable).collect();
     similar.sort_by_key(|memory| memory.id);
     similar.dedup_by_key(|memory| memory.id);
     if let Some(known) = similar.iter().find(|memory| is_resend(memory, &draft)) {
@@ -210,6 +219,7 @@ impl RememberContext<'_> {
             status,
             provenance: draft.provenance,
             tags: draft.tags,
+            project: draft.project,
             domain: draft.domain,
             pinned,
             created: self.now,

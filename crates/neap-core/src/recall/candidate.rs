@@ -2,6 +2,7 @@
 
 use super::{TextId, TextKind};
 use crate::base::ids::{Stamp, TurnNo};
+use crate::base::project_id::ProjectId;
 use crate::base::tokens::Tokens;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -13,6 +14,8 @@ pub struct Candidate {
     /// message.
     pub position: u64,
     pub at: Stamp,
+    /// Of its session. On a page only where that is another than the question's.
+    pub project: Option<ProjectId>,
     pub speaker: Option<String>,
     pub tokens: Tokens,
     /// Terms in it, repetitions included.

@@ -100,6 +100,7 @@ mod tests {
             turn: TurnNo(seq),
             position: seq,
             at: Stamp(1),
+            project: None,
             speaker: None,
             tokens: Tokens(9),
             term_count: 9,

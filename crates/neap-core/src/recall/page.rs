@@ -54,11 +54,10 @@ fn heading_key(candidate: &Candidate) -> (&StreamId, String) {
 }
 
 pub(super) fn heading(candidate: &Candidate) -> String {
-    if candidate.at == Stamp(0) {
-        format!("[{}]\n", candidate.id.stream)
-    } else {
-        format!("[{}, {}]\n", candidate.at.date(), candidate.id.stream)
-    }
+    let date = if candidate.at == Stamp(0) { String::new() } else { format!("{}, ", candidate.at.date()) };
+    let project =
+        candidate.project.as_ref().map_or_else(String::new, |project| format!(", from project {project}"));
+    format!("[{date}{}{project}]\n", candidate.id.stream)
 }
 
 pub(super) fn render_line(candidate: &Candidate, text: &str, is_stale: bool) -> String {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Embedding, TextId, TextKind};
 use crate::base::ids::{EffortId, Stamp, StreamId};
+use crate::base::project_id::ProjectId;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
@@ -29,10 +30,32 @@ impl Query {
     }
 }
 
+/// Chooses sessions by their projects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProjectFilter {
+    /// This project's, and those of none: they belong to the person.
+    Only(ProjectId),
+    /// The same; what bears strongly comes from other projects, too.
+    First(ProjectId),
+    /// Those of all other projects.
+    Others(ProjectId),
+}
+
+impl ProjectFilter {
+    pub fn matches(&self, project: Option<&ProjectId>) -> bool {
+        match self {
+            Self::Only(own) | Self::First(own) => project.is_none_or(|project| project == own),
+            Self::Others(own) => project.is_some_and(|project| project != own),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
     /// `None`: all sessions, but no agent's stream.
     pub streams: Option<BTreeSet<StreamId>>,
+    /// Which of these sessions. An agent's stream has no project.
+    pub project: Option<ProjectFilter>,
     pub kinds: Option<BTreeSet<TextKind>>,
     /// Inclusive.
     pub from: Option<Stamp>,
@@ -46,6 +69,13 @@ pub struct Filter {
 impl Filter {
     pub fn for_stream(id: &StreamId) -> Self {
         Self { streams: Some([id.clone()].into()), ..Self::default() }
+    }
+
+    /// Whether texts of a stream are searched, given its project.
+    pub fn matches_stream(&self, stream: &StreamId, project: Option<&ProjectId>) -> bool {
+        let is_session = stream.agent().is_none();
+        self.streams.as_ref().map_or(is_session, |streams| streams.contains(stream))
+            && (!is_session || self.project.as_ref().is_none_or(|filter| filter.matches(project)))
     }
 
     /// Whether kind and time match; the store checks the stream.
@@ -73,11 +103,15 @@ impl Filter {
     /// Whether the filter leaves so few texts that the store visits only these. Otherwise the many other texts
     /// with a term would use up [`SearchLimits::visits_max`].
     pub fn is_narrow(&self) -> bool {
-        self.streams.is_some() || self.speakers.is_some() || self.effort.is_some() || self.is_efforts_only()
+        self.streams.is_some()
+            || self.project.is_some()
+            || self.speakers.is_some()
+            || self.effort.is_some()
+            || self.is_efforts_only()
     }
 
     pub fn matches_all(&self) -> bool {
-        let Self { streams: _, kinds, from, until, speakers, effort } = self;
+        let Self { streams: _, project: _, kinds, from, until, speakers, effort } = self;
         kinds.is_none() && from.is_none() && until.is_none() && speakers.is_none() && effort.is_none()
     }
 }

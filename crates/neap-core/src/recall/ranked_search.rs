@@ -22,16 +22,21 @@ impl RankedSearch {
     /// Runs the search with the store's three operations: propose candidates, fetch neighbours, read texts.
     pub fn run<E>(
         &self,
-        propose: impl FnOnce() -> Result<Candidates, E>,
+        mut propose: impl FnMut(&Query) -> Result<Candidates, E>,
         around: impl FnOnce(&NeighbourQuery) -> Result<Vec<Candidate>, E>,
         words: impl FnOnce(&[TextId]) -> Result<Vec<Option<Arc<str>>>, E>,
     ) -> Result<RankedResults, E> {
-        let mut ranking = Ranking::new(&self.question, &self.weights, propose()?);
+        let mut proposed = propose(&self.query)?;
+        if let Some(others) = self.query.in_other_projects() {
+            proposed.add_from_elsewhere(&self.question, propose(&others)?);
+        }
+        let mut ranking = Ranking::new(&self.question, &self.weights, proposed);
         if let Some((session, visible)) = &self.current_session {
             ranking = ranking.with_current_session(session, *visible);
         }
-        let around = around(&ranking.neighbour_query())?;
-        let ranked = ranking.rank(around);
+        let around = self.query.without_neighbours_elsewhere(around(&ranking.neighbour_query())?);
+        let mut ranked = ranking.rank(around);
+        self.query.forget_own_project(ranked.iter_mut().map(|ranked| &mut ranked.candidate));
         let ids = shortlist(&ranked, self.budget);
         let words = words(&ids)?;
         let texts = ids.into_iter().zip(words).filter_map(|(id, words)| Some((id, words?))).collect();

@@ -60,6 +60,7 @@ mod tests {
             turn: TurnNo(1),
             position: 1,
             at: Stamp(1),
+            project: None,
             speaker: None,
             tokens: Tokens(1),
             term_count: 1,

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::base::ids::{StreamId, TurnNo};
 use crate::base::message::Role;
+use crate::base::project_id::ProjectId;
 use crate::memory::learn::MemoryCommand;
 use crate::memory::stated::{stated, stated_drafts};
 use crate::memory::{AgentHead, Author, Provenance};
@@ -44,12 +45,12 @@ impl LiveMessage {
         !stated(&self.text).is_empty()
     }
 
-    /// Remembers what the message states (see [`stated_drafts`]).
-    pub fn commands(&self, agent: &AgentHead) -> Vec<MemoryCommand> {
+    /// Remembers what the message states (see [`stated_drafts`]), given its session's project.
+    pub fn commands(&self, agent: &AgentHead, project: Option<&ProjectId>) -> Vec<MemoryCommand> {
         let (session, turn) = (self.stream.session(), Some(self.turn));
         let said = Provenance { session, turn, ..Provenance::from_author(self.author) };
         let drafts = stated_drafts(&self.text, &said, agent).into_iter();
-        drafts.map(|draft| MemoryCommand::Remember(Box::new(draft))).collect()
+        drafts.map(|draft| MemoryCommand::Remember(Box::new(draft.recorded_in(project)))).collect()
     }
 }
 
@@ -91,7 +92,7 @@ mod tests {
         let events = [started(3, Some(Author::Model), Message::user("I prefer tea. Is it raining?"))];
         let live_message = LiveMessage::last_of(&stream, &events).expect("it is live");
         assert!(live_message.states_something());
-        let [MemoryCommand::Remember(draft)] = &live_message.commands(&AgentHead::default())[..] else {
+        let [MemoryCommand::Remember(draft)] = &live_message.commands(&AgentHead::default(), None)[..] else {
             panic!("one statement")
         };
         let Provenance { author, session, turn, .. } = &draft.provenance;

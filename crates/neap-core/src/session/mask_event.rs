@@ -52,7 +52,9 @@ pub(crate) fn mask_event(masking: Masking, mut event: Event) -> Event {
         }
         Event::Window(WindowEvent::SpanCompacted { span, .. }) => span.text = masking.mask(&span.text).0.into(),
         // No text, or text derived from masked text: a receipt's examples, an admitted memory.
-        Event::Session(SessionEvent::PolicyChanged { .. } | SessionEvent::Scrubbed { .. })
+        Event::Session(
+            SessionEvent::PolicyChanged { .. } | SessionEvent::ProjectSet { .. } | SessionEvent::Scrubbed { .. },
+        )
         | Event::Turn(
             TurnEvent::Abandoned {
                 reason: AbandonReason::ProcessEnded | AbandonReason::Interrupted | AbandonReason::Censored { .. },

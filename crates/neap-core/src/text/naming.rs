@@ -4,11 +4,14 @@
 use super::secrets::mask_name;
 use crate::base::digest::Digest;
 use crate::base::ids::{AgentId, EffortId, NameError, SLUG_BYTES_MAX, SLUG_CHARS_MAX, SessionId, cut_slug, slug};
+use crate::base::project_id::ProjectId;
 
 /// Bytes of a name that are searched for secrets: more than fit an id, so that each secret is seen whole.
 const NAME_BYTES_MAX: usize = 4_096;
 /// Characters left for words beside a whole digest. At four bytes each they fit the byte limit as well.
 const WORDS_CHARS_MAX: usize = 31;
+/// Enough to tell one person's folders apart.
+const FOLDER_DIGEST_CHARS: usize = 8;
 
 macro_rules! named_id {
     ($name:ident made by $make:ident) => {
@@ -38,6 +41,28 @@ macro_rules! digest_id {
 
 digest_id!(SessionId);
 digest_id!(AgentId);
+
+impl ProjectId {
+    /// Makes the id of a name or of a repository's place, without its secrets. A digest covers what does not fit.
+    pub fn from_name(name: &str) -> Result<Self, NameError> {
+        let safe = mask_for_id(name);
+        Self::of_safe_name(&safe).or_else(|error| match error {
+            NameError::Empty => Err(NameError::Empty),
+            NameError::NotCanonical(_) => {
+                let words = slug(&safe, WORDS_CHARS_MAX, SLUG_BYTES_MAX)?.0;
+                Self::of_safe_name(&format!("{words}-{}", Digest::of("project", &[name.as_bytes()])))
+            }
+        })
+    }
+
+    /// A folder's name, with a digest of its path: folders of one name are different projects.
+    pub fn of_folder(name: &str, path: &str) -> Result<Self, NameError> {
+        let digest = Digest::of("project", &[path.as_bytes()]).to_string();
+        let words = slug(&mask_for_id(name), WORDS_CHARS_MAX, SLUG_BYTES_MAX)
+            .map_or_else(|_| "folder".to_owned(), |(words, _)| words);
+        Self::of_safe_name(&format!("{words}-{}", &digest[..FOLDER_DIGEST_CHARS]))
+    }
+}
 
 impl EffortId {
     /// Appends a number; shortens the id if needed.

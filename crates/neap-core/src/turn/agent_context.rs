@@ -10,6 +10,7 @@ use crate::memory::knowledge::{
 };
 use crate::memory::learn::MemoryQuery;
 use crate::memory::{AgentHead, MemoryWrite, RecallResponse, Stakes};
+use crate::recall::ProjectFilter;
 use crate::session::event::RecordedEvent;
 use crate::session::state::{NewSession, SessionState};
 
@@ -59,7 +60,7 @@ impl AgentContext<'_> {
             }
         };
         let question = full_question(state, text);
-        let request = recall_request(&question, chosen.frame, now);
+        let request = recall_request(&question, chosen.frame, now).asked_in(asked_in(state).as_ref());
         if cause.is_none() {
             self.memories.note_question(text);
         }
@@ -88,6 +89,7 @@ impl AgentContext<'_> {
             identity: &self.profile.identity,
             agent: head,
             focus: &focus(state, head, state.head().task.as_deref()),
+            project: asked_in(state).as_ref(),
             recalled,
             terms: &recall_request(&question, chosen.frame, now).terms,
             room,
@@ -113,6 +115,11 @@ pub(super) fn record_writes(
     let mut events: Vec<RecordedEvent> = agent.create_if_new(now, new).into_iter().collect();
     events.extend(writes.into_iter().map(|write| agent.record(now, write)));
     events
+}
+
+/// Where a session's questions are asked.
+fn asked_in(state: &SessionState) -> Option<ProjectFilter> {
+    state.head().project.clone().map(ProjectFilter::First)
 }
 
 /// A follow-up is searched together with the task it continues.

@@ -1,12 +1,11 @@
 //! Answers `search_efforts`.
 
-use std::collections::BTreeSet;
-
 use serde_json::json;
 
 use crate::base::ids::{EffortId, Stamp};
 use crate::base::refusal::Refusal;
-use crate::recall::{self, Filter, FoundText, RankWeights, TextKey, TextSearch, snippet};
+use crate::base::tenant::Tenant;
+use crate::recall::{self, Filter, FoundText, ProjectFilter, RankWeights, TextKey, TextSearch, snippet};
 use crate::session::effort::Effort;
 use crate::session::state::SessionState;
 use crate::text::terms::query_terms;
@@ -40,16 +39,32 @@ impl EffortQuery {
     }
 
     pub(super) fn to_search(&self, state: &SessionState, now: Stamp) -> TextSearch {
-        let streams = state.head().stream.iter().cloned().collect::<BTreeSet<_>>();
         TextSearch {
             question: recall::ParsedQuestion::parse(&self.query, now),
-            filter: Filter { streams: Some(streams), ..Filter::default() },
+            filter: search_filter(state),
             weights: if self.in_logs { RankWeights::for_search() } else { RankWeights::for_topics() },
             max: TEXTS_MAX,
         }
     }
 
-    /// Concluded efforts, best first, each once, found by id, summary or messages. With `in_logs`, also messages
+    /// A match in another session of the project, which it names: its text is fetched from there.
+    fn match_elsewhere(&self, found: &FoundText) -> Option<SearchMatch> {
+        let FoundText { ranked, scope, text } = found;
+        let candidate = &ranked.candidate;
+        let (id, summary, quote) = match &candidate.id.key {
+            TextKey::Effort(id) => (Some(id.clone()), Some(snippet(text, &self.terms, QUOTE_CHARS_MAX)), None),
+            TextKey::Message(_) if self.in_logs => {
+                let (turn, who) = (candidate.turn, candidate.kind.as_str());
+                let quote = format!("turn {turn}, {who}: {}", snippet(text, &self.terms, QUOTE_CHARS_MAX));
+                (scope.as_ref()?.effort().cloned(), None, Some(quote))
+            }
+            TextKey::Message(_) | TextKey::Memory(_) => return None,
+        };
+        let (session, score) = (Some(candidate.id.stream.clone()), round_score(ranked.score));
+        Some(SearchMatch { id, session, status: None, summary, quote, score })
+    }
+
+    /// Of this session: concluded efforts, best first, each once, found by id, summary or messages. With `in_logs`, also messages
     /// of open efforts and ambient chat. A named effort comes first, open or not.
     pub(super) fn render_results(&self, state: &SessionState, found: &[FoundText]) -> String {
         let Self { terms, in_logs, named_effort, .. } = self;
@@ -59,12 +74,22 @@ impl EffortQuery {
         let mut matches: Vec<SearchMatch> = Vec::new();
         matches.extend(named_effort.as_ref().and_then(|id| state.effort(id)).map(|effort| SearchMatch {
             id: Some(effort.id.clone()),
+            session: None,
             status: Some(effort.status.as_str()),
             summary: effort.summary.as_ref().map(|summary| summary.text.clone()),
             quote: None,
             score: round_score(best + 1.0),
         }));
-        for FoundText { ranked, scope, text } in found {
+        for found in found {
+            let FoundText { ranked, scope, text } = found;
+            if state.head().stream.as_ref() != Some(&ranked.candidate.id.stream) {
+                matches.extend(self.match_elsewhere(found));
+                if matches.len() > max {
+                    matches.truncate(max);
+                    break;
+                }
+                continue;
+            }
             let (id, quote) = match (&ranked.candidate.id.key, scope) {
                 (TextKey::Effort(id), _) => (Some(id.clone()), None),
                 (TextKey::Message(_), Some(scope)) => {
@@ -79,7 +104,7 @@ impl EffortQuery {
             if !in_logs && !concluded {
                 continue;
             }
-            let existing = matches.iter_mut().find(|m| m.id.is_some() && m.id == id);
+            let existing = matches.iter_mut().find(|m| m.session.is_none() && m.id.is_some() && m.id == id);
             match existing {
                 Some(earlier) if !in_logs || quote.is_none() => {
                     // Keep the first, best match of an effort and add a quote to it.
@@ -87,6 +112,7 @@ impl EffortQuery {
                 }
                 Some(_) | None => matches.push(SearchMatch {
                     id,
+                    session: None,
                     status: effort.map(|e| e.status.as_str()),
                     summary: effort.and_then(|e| e.summary.as_ref()).map(|s| s.text.clone()),
                     quote,
@@ -99,6 +125,18 @@ impl EffortQuery {
             }
         }
         json!({"status": "ok", "results": matches}).to_string()
+    }
+}
+
+/// All sessions of the project. A caller of the proxy searches its own conversation only (I11).
+fn search_filter(state: &SessionState) -> Filter {
+    let head = state.head();
+    let is_own = head.tenant.is_none_or(|tenant| tenant == Tenant::local());
+    match &head.project {
+        Some(project) if is_own => {
+            Filter { project: Some(ProjectFilter::Only(project.clone())), ..Filter::default() }
+        }
+        Some(_) | None => Filter { streams: Some(head.stream.iter().cloned().collect()), ..Filter::default() },
     }
 }
 

@@ -11,6 +11,7 @@ use crate::context::Selection;
 use crate::memory::censor::{compile, dry_run};
 use crate::memory::learn::{MemoryCommand, MemoryResponse};
 use crate::memory::{Author, Body, CensorSide, DraftOutcome, MemoryDraft, Provenance};
+use crate::recall::ProjectFilter;
 use crate::session::effort::Effort;
 use crate::turn::tools::{Banner, MemoryCall};
 
@@ -33,8 +34,12 @@ pub(super) fn stamp_command(
             *by = provenance;
             return Ok(command);
         }
+        MemoryCommand::Recall { project, .. } => {
+            let own = cx.state.head().project.clone();
+            *project = project.take().or(own.map(ProjectFilter::First));
+            return Ok(command);
+        }
         MemoryCommand::CountUses(_)
-        | MemoryCommand::Recall { .. }
         | MemoryCommand::Expand { .. }
         | MemoryCommand::Status
         | MemoryCommand::Sweep => return Ok(command),
@@ -48,6 +53,7 @@ pub(super) fn stamp_command(
     if let Some(given) = effort {
         fill_episode(draft, require_concluded(cx, &given)?);
     }
+    **draft = (**draft).clone().recorded_in(cx.state.head().project.as_ref());
     Ok(command)
 }
 

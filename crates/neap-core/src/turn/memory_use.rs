@@ -89,7 +89,7 @@ impl Turn {
         let text = self.message.message.content.clone();
         let live_message = LiveMessage { stream: cx.id.clone(), turn: self.turn, author: self.author, text };
         let head = cx.learn_context().and_then(|context| context.head.cloned()).unwrap_or_default();
-        live_message.commands(&head)
+        live_message.commands(&head, cx.state.head().project.as_ref())
     }
 
     pub(super) fn continue_learning(

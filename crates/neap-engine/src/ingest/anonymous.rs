@@ -11,7 +11,7 @@ use super::plan::{IncomingRequest, RecordingOutcome, RequestPlan};
 use crate::embedding::QueryEmbedState;
 use crate::engine::Engine;
 use crate::foreground::ForegroundLoad;
-use crate::parts::{NoHostTools, Parts};
+use crate::parts::{NoHostTools, NoProjects, Parts};
 use crate::prompt_history::PastStates;
 
 impl Engine {
@@ -45,6 +45,8 @@ impl Engine {
             keeps_efforts_by_rule: false,
             clock: clock.clone(),
             host_tools: Arc::new(NoHostTools),
+            project_finder: Arc::new(NoProjects),
+            project: None,
             encoding: self.parts.encoding.clone(),
             agent: None,
             views: None,

@@ -30,7 +30,7 @@ use neap_core::client::{
 };
 use neap_core::recall::Embedding;
 use neap_model::caller::Caller;
-use neap_model::wire::request::WireRequest;
+use neap_model::wire::request::{WireRequest, place_of};
 use tokio::time::Instant;
 
 pub(crate) use backlog::Backlog;
@@ -117,6 +117,7 @@ impl Engine {
         // What was received is recorded, and identifies its history.
         let (parsed, received) = (request.parsed(), request.received());
         let (session, mut proxy_session) = self.proxy_session_for(caller, received, chain, &mut permit).await?;
+        proxy_session.place = place_of(received);
         let ratios = &proxy_session.stream.state.head().token_ratios;
         plan.adjust_budget(request, incoming, ratios, self.parts.session_cache.model_ratios());
         // With our tools it is known only later whether the request stays unmodified.

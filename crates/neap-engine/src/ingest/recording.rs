@@ -1,6 +1,7 @@
 //! Appends requests and replies to their sessions: each item once, durable before anything is forwarded.
 
 use neap_core::base::policy::Policy;
+use neap_core::base::project_id::Place;
 use neap_core::client::{
     Chain, ClientRequest, Digest, HistoryHead, HistoryItem, ItemRecording, LinkedItem, PreparedItem,
     ProviderReply, RequestClass, Resumed, Tenant, TurnAccount, WireApi, classify,
@@ -127,25 +128,35 @@ impl Engine {
         head: HistoryHead,
         account: Option<TurnAccount>,
     ) -> Result<(), EngineError> {
-        let ProxySession { stream, owner, efforts, live_message, .. } = proxy_session;
+        let ProxySession { stream, owner, efforts, live_message, place, .. } = proxy_session;
         let known = &stream.state.head().encoding;
         let encoding = if known.is_empty() { self.parts.encoding.clone() } else { known.clone() };
         let is_truncated = account.is_some_and(|account| !account.request.is_whole);
         let items = prepare_items(stream.state.masking(), encoding, items, is_truncated).await;
         let mut recording = ItemRecording::new(from, items, head, account);
         let mut recorder = Recorder::new(&self.parts);
+        let is_placed = stream.state.head().project.is_some();
+        // A folder that another machine's program names is none of ours.
+        let is_ours = *owner == Tenant::local() || !matches!(place, Place::Folder(_));
+        let found = if is_placed || !is_ours { None } else { self.parts.project_at(place) };
+        let project = found.or_else(|| self.parts.project.clone());
         loop {
             // Another process may have claimed a stream without an owner.
             check_owner(stream, owner)?;
             let now = self.parts.clock.now();
             let policy = Policy::for_recorded_conversations();
             let created = stream.create_if_new(&self.parts.encoding, policy, now);
+            let placed = stream.state.assign_project(now, project.as_ref());
             let mut efforts_after = efforts.clone();
             // Every event is scanned for secrets as it is recorded.
             let decided = run_in_place(recording.bytes(), || {
                 recording.decide(&mut stream.state, &mut efforts_after, *owner, now)
             });
-            if !recorder.commit(stream, created.into_iter().chain(decided).collect()).await?.is_stale() {
+            if !recorder
+                .commit(stream, created.into_iter().chain(placed).chain(decided).collect())
+                .await?
+                .is_stale()
+            {
                 *efforts = efforts_after;
                 *live_message = recorder.take_live_message().or(live_message.take());
                 if recording.committed() {

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use neap_core::base::ids::{AgentId, SessionId};
+use neap_core::base::project_id::Place;
 use neap_core::base::token_ratio::TokenRatios;
 use neap_core::client::{CutPlan, EffortTracker, HiddenToolTurns, RequestAccount, Tenant, TopicTracker};
 use neap_core::session::live_message::LiveMessage;
@@ -35,6 +36,8 @@ pub(crate) struct ProxySession {
     pub(crate) hidden_turns: Vec<HiddenToolTurns>,
     /// What the caller's person said last, until it is remembered behind the reply.
     pub(super) live_message: Option<LiveMessage>,
+    /// Where its latest request came from.
+    pub(super) place: Place,
 }
 
 pub(super) type SharedSession = Arc<tokio::sync::Mutex<ProxySession>>;
@@ -165,6 +168,7 @@ impl SessionCache {
             offers_tools: None,
             hidden_turns: Vec::new(),
             live_message: None,
+            place: Place::Unknown,
         };
         let session = Arc::new(tokio::sync::Mutex::new(session));
         Ok(self.insert(key, session))

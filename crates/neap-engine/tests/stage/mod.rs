@@ -72,7 +72,7 @@ impl Stage {
         let set = [("epoch", "every-turn")].iter().chain(set);
         let set = set.map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
         let id = SessionId::parse("test").unwrap();
-        let session = engine.resume(&id, &SessionOptions { set }).await.unwrap();
+        let session = engine.resume(&id, &SessionOptions { set, ..SessionOptions::default() }).await.unwrap();
         Self { engine, model, session, clock }
     }
 

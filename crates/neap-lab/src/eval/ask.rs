@@ -43,7 +43,7 @@ async fn ask(
     let mut request = RetrievalRequest {
         query: question.q.clone(),
         embedding,
-        filter: Filter::default(),
+        filter: Filter::default().asked_in(recorded.project.as_ref()),
         now: parse_timestamp(&question.time).or(Some(recorded.now())),
         current: None,
         budget: Tokens::ZERO,

@@ -58,7 +58,7 @@ async fn recall_after(
 ) -> Result<RecalledContext, LabError> {
     recorded.record_turns(turns.len()).await?;
     let question = turns.last().map_or("", |turn| turn.text.as_str());
-    let session = occasion_session(turns.last().map_or(0, |turn| turn.session))?;
+    let session = occasion_session("", turns.last().map_or(0, |turn| turn.session))?;
     let request = RetrievalRequest {
         embedding: recorded.embed_query(question).await?,
         current: Some(CurrentSession { session: session.into(), visible_texts: VISIBLE_TURNS as u64 }),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use neap_core::base::ids::{SessionId, Stamp};
 use neap_core::base::message::{Message, Role};
+use neap_core::base::project_id::ProjectId;
 use neap_core::recall::Embedding;
 use neap_engine::{Author, Engine};
 use neap_model::Embedder;
@@ -28,7 +29,11 @@ pub(crate) struct ConversationStore {
     order: Vec<usize>,
     recorded_turns: usize,
     now: Stamp,
-    _folder: tempfile::TempDir,
+    /// Of its sessions' names.
+    prefix: String,
+    /// Where the questions are asked.
+    pub(crate) project: Option<ProjectId>,
+    _folder: Option<tempfile::TempDir>,
 }
 
 impl ConversationStore {
@@ -38,18 +43,31 @@ impl ConversationStore {
     ) -> Result<Self, LabError> {
         let folder = tempfile::tempdir()?;
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&folder.path().join("eval.db"))?);
+        let alone = Self::within(store, conversation, String::new(), None, embedder);
+        Ok(Self { _folder: Some(folder), ..alone })
+    }
+
+    /// A conversation in a store that has others as well.
+    pub(crate) fn within(
+        store: Arc<dyn Store>,
+        conversation: Arc<Conversation>,
+        prefix: String,
+        project: Option<ProjectId>,
+        embedder: Option<Arc<dyn Embedder>>,
+    ) -> Self {
         let mut began: BTreeMap<i64, usize> = BTreeMap::new();
         for (at, turn) in conversation.turns.iter().enumerate() {
             began.entry(turn.session).or_insert(at);
         }
         let mut order: Vec<usize> = (0..conversation.turns.len()).collect();
         order.sort_by_key(|at| began.get(&conversation.turns[*at].session));
-        let mut builder = Engine::builder(store);
+        let mut builder = Engine::builder(store).project(project.clone());
         if let Some(embedder) = embedder {
             builder = builder.embedder(embedder);
         }
         let engine = builder.build();
-        Ok(Self { engine, conversation, order, recorded_turns: 0, now: Stamp(0), _folder: folder })
+        let (recorded_turns, now) = (0, Stamp(0));
+        Self { engine, conversation, order, recorded_turns, now, prefix, project, _folder: None }
     }
 
     pub(crate) async fn record_before(&mut self, before: Option<i64>) -> Result<(), LabError> {
@@ -67,7 +85,7 @@ impl ConversationStore {
         for session_turns in
             next.chunk_by(|a, b| self.conversation.turns[*a].session == self.conversation.turns[*b].session)
         {
-            let id = occasion_session(self.conversation.turns[session_turns[0]].session)?;
+            let id = occasion_session(&self.prefix, self.conversation.turns[session_turns[0]].session)?;
             let mut messages = Vec::with_capacity(session_turns.len());
             for at in session_turns {
                 let turn = &self.conversation.turns[*at];
@@ -101,8 +119,8 @@ impl ConversationStore {
     }
 }
 
-pub(crate) fn occasion_session(session: i64) -> Result<SessionId, LabError> {
-    Ok(SessionId::from_name(&format!("s{session}"))?)
+pub(crate) fn occasion_session(prefix: &str, session: i64) -> Result<SessionId, LabError> {
+    Ok(SessionId::from_name(&format!("{prefix}s{session}"))?)
 }
 
 pub(crate) fn role(who: &str) -> Role {

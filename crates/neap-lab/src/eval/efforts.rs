@@ -47,7 +47,7 @@ pub(crate) async fn evaluate_openings(
             tally.openings += 1;
             tally.placed_right += u64::from(winner.is_some_and(|(winner, _)| winner == project));
         }
-        projects.insert(occasion_session(turn.session)?.into(), project);
+        projects.insert(occasion_session("", turn.session)?.into(), project);
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ mod data;
 mod efforts;
 mod precision;
 mod ranking_term;
+mod shared;
 mod tally;
 mod time;
 
@@ -24,6 +25,7 @@ pub use curve::svg;
 pub use data::{Conversation, read};
 pub use precision::{PrecisionMiss, PrecisionReport, PrecisionRow, Surface, measure_precision};
 pub use ranking_term::RankingTerm;
+pub use shared::{Sharing, measure_shared};
 pub use tally::{EvalTally, ScoreRow, percent};
 
 /// Budgets of a curve of recall.

@@ -80,7 +80,9 @@ impl ProofSession {
         let engine = Engine::builder(Arc::new(store)).model(model.clone()).build();
         // The proofs rewrite the prompt every turn.
         let set = vec![("epoch".to_owned(), "every-turn".to_owned())];
-        let session = engine.resume(&SessionId::from_name("proof")?, &SessionOptions { set }).await?;
+        let session = engine
+            .resume(&SessionId::from_name("proof")?, &SessionOptions { set, ..SessionOptions::default() })
+            .await?;
         Ok(Self { model, session, small_talk_turns: 0, _folder: folder })
     }
 

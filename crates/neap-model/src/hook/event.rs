@@ -2,6 +2,7 @@
 
 use neap_core::base::digest::Digest;
 use neap_core::base::ids::{SessionId, Stamp};
+use neap_core::base::project_id::Place;
 use neap_core::client::transcript::{HookTranscript, PromptFingerprint, RecordBody, Transcript, TranscriptRecord};
 use neap_core::client::{ContentBlock, HistoryItem, Speaker};
 use neap_core::memory::Author;
@@ -60,6 +61,8 @@ struct HookJson {
     #[serde(default)]
     agent_transcript_path: Value,
     #[serde(default)]
+    cwd: Value,
+    #[serde(default)]
     prompt: Value,
     #[serde(default)]
     prompt_id: Value,
@@ -104,6 +107,7 @@ pub struct HookEvent {
     pub client_session: String,
     /// The agent's transcript; at [`HookKind::SubagentStop`] the subagent's.
     pub transcript_path: Option<String>,
+    pub place: Place,
     pub prompt: Option<String>,
     pub prompt_id: Option<String>,
     /// The summary that replaced the history.
@@ -141,6 +145,7 @@ impl HookEvent {
             kind,
             client_session,
             transcript_path: if is_subagent { scalar_text(wire.agent_transcript_path) } else { path },
+            place: scalar_text(wire.cwd).map_or(Place::Unknown, Place::Folder),
             prompt: if is_prompt { prompt? } else { prompt.unwrap_or_default() },
             prompt_id: scalar_text(wire.prompt_id).or(turn_id),
             summary: scalar_text(wire.compact_summary),
@@ -178,7 +183,8 @@ impl HookEvent {
         let records: Vec<TranscriptRecord> =
             prompt_record.into_iter().chain(compaction_record).map(record).collect();
         let source = format!("{} {}", self.program.as_str(), self.client_session);
-        let transcript = Transcript { session: self.session_id(), source, author: Author::Person, records };
+        let (session, place) = (self.session_id(), self.place.clone());
+        let transcript = Transcript { session, source, author: Author::Person, place, records };
         (!transcript.records.is_empty()).then_some(HookTranscript { transcript, unkeyed_prompt, at: now })
     }
 }

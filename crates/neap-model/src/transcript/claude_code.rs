@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::transcript::Program;
+use neap_core::base::project_id::Place;
 use neap_core::client::transcript::{PromptOccurrences, RecordBody, Transcript, TranscriptRecord};
 use neap_core::client::{ContentBlock, HistoryItem, Speaker, WireApi};
 use neap_core::memory::Author;
@@ -33,7 +34,7 @@ pub(super) fn read(
     occurrences: &mut PromptOccurrences,
 ) -> ParsedTranscripts {
     let mut skipped = Skipped::default();
-    let mut by_name: BTreeMap<String, Vec<TranscriptRecord>> = BTreeMap::new();
+    let mut by_name: BTreeMap<String, (Place, Vec<TranscriptRecord>)> = BTreeMap::new();
     for (offset, line) in lines {
         let Ok(object) = Object::parse(line) else {
             skipped.damaged += 1;
@@ -51,7 +52,12 @@ pub(super) fn read(
                         let key = occurrences.add(&session, &item.text(), offset);
                         record.keys.push(key);
                     }
-                    by_name.entry(name).or_default().push(record);
+                    let (place, records) = by_name.entry(name).or_default();
+                    // The session began in the first folder; later ones are where a command went.
+                    if *place == Place::Unknown {
+                        *place = object.text_of("cwd").map_or(Place::Unknown, Place::Folder);
+                    }
+                    records.push(record);
                 }
                 None => skipped.silent += 1,
             },
@@ -59,10 +65,11 @@ pub(super) fn read(
             kind => skipped.count_unknown(kind.unwrap_or_default()),
         }
     }
-    let transcript = |(name, records): (String, Vec<TranscriptRecord>)| Transcript {
+    let transcript = |(name, (place, records)): (String, (Place, Vec<TranscriptRecord>))| Transcript {
         session: Program::ClaudeCode.session_id(&name),
         source: format!("claude-code {name}"),
         author: Author::Import,
+        place,
         records,
     };
     ParsedTranscripts { transcripts: by_name.into_iter().map(transcript).collect(), skipped }

@@ -3,6 +3,7 @@
 
 use crate::transcript::Program;
 use neap_core::base::digest::Digest;
+use neap_core::base::project_id::Place;
 use neap_core::client::transcript::{PromptOccurrences, RecordBody, Transcript, TranscriptRecord};
 use neap_core::client::{ContentBlock, Speaker, WireApi};
 use neap_core::memory::Author;
@@ -43,7 +44,7 @@ pub(super) fn read(
     lines: &mut dyn Iterator<Item = (u64, &str)>,
     occurrences: &mut PromptOccurrences,
 ) -> ParsedTranscripts {
-    let (mut skipped, mut records) = (Skipped::default(), Vec::new());
+    let (mut skipped, mut records, mut place) = (Skipped::default(), Vec::new(), Place::Unknown);
     for (offset, line) in lines {
         let Ok(object) = Object::parse(line) else {
             skipped.damaged += 1;
@@ -79,7 +80,11 @@ pub(super) fn read(
                     body: RecordBody::Compacted(summary),
                 });
             }
-            _ if SILENT_KINDS.contains(&kind.as_str()) => skipped.silent += 1,
+            _ if SILENT_KINDS.contains(&kind.as_str()) => {
+                let folder = payload.text_of("cwd").filter(|_| place == Place::Unknown);
+                place = folder.map_or(place, Place::Folder);
+                skipped.silent += 1;
+            }
             _ => skipped.count_unknown(&kind),
         }
     }
@@ -87,6 +92,7 @@ pub(super) fn read(
         session: Program::Codex.session_id(session),
         source: format!("codex {session}"),
         author: Author::Import,
+        place,
         records,
     };
     let transcripts = if transcript.records.is_empty() { Vec::new() } else { vec![transcript] };

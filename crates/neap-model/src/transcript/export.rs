@@ -1,6 +1,7 @@
 //! `conversations.json` as exported from a web app: a list of complete conversations.
 
 use crate::transcript::Program;
+use neap_core::base::project_id::Place;
 use neap_core::client::transcript::{Transcript, TranscriptRecord};
 use neap_core::memory::Author;
 
@@ -43,7 +44,13 @@ impl ExportFormat {
             let title = conversation.text_of(self.title_key).unwrap_or_default();
             let source = format!("{} {title}", self.program.as_str()).trim_end().to_owned();
             let session = self.program.session_id(&id);
-            out.transcripts.push(Transcript { session, source, author: Author::Import, records });
+            out.transcripts.push(Transcript {
+                session,
+                source,
+                author: Author::Import,
+                place: Place::Unknown,
+                records,
+            });
         }
         out
     }

@@ -150,9 +150,9 @@ async fn call_host_tool(
             });
             Ok(recorded_turn_json(resolved, &recorded))
         }
-        HostCall::Context { query, budget } => {
+        HostCall::Context { query, project, budget } => {
             drop(state.open_session(resolved, true).await?);
-            let brief = state.engine.brief(&resolved.session, query.as_deref(), budget).await?;
+            let brief = state.engine.brief_in(&resolved.session, query.as_deref(), project, budget).await?;
             Ok(json!({
                 "status": "ok", "session": resolved.session, "tokens": brief.tokens, "budget": brief.budget, "text": brief.text,
             }))

@@ -89,7 +89,8 @@ impl Oracle {
             Event::Window(_)
             | Event::Turn(TurnEvent::TakenBack { .. } | TurnEvent::MessageAdded { .. })
             | Event::Client(_)
-            | Event::Memory(_) => {}
+            | Event::Memory(_)
+            | Event::Session(SessionEvent::ProjectSet { .. }) => {}
             Event::Session(SessionEvent::Scrubbed { .. }) => {
                 *self = Self::new(self.plant);
             }

@@ -2,6 +2,7 @@
 //! out of order, before or after the transcript is imported.
 
 use neap_core::base::ids::Stamp;
+use neap_core::base::project_id::Place;
 use neap_core::client::hook_reply::HookBudgets;
 use neap_core::client::transcript::{PromptFingerprint, TranscriptRecord};
 use neap_core::client::{ContentBlock, Speaker};
@@ -99,7 +100,7 @@ impl Clients {
         let HookBudgets { lost, knowledge, efforts, recalled } = HookBudgets::default();
         let contexts = [
             (engine.prompt_context(&session, &prompt).await, lost + knowledge + efforts + recalled),
-            (engine.session_start_context().await, knowledge + efforts),
+            (engine.session_start_context(&session, &Place::Unknown).await, knowledge + efforts),
         ];
         for (context, budget) in contexts {
             match context {

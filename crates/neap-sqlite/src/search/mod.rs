@@ -24,7 +24,10 @@ pub(super) fn search(
 ) -> Result<RankedResults, DbError> {
     let context = QueryContext::new(db, vector_cache, &request.query)?;
     request.run(
-        || context.find_candidates(),
+        |query| match std::ptr::eq(query, &request.query) {
+            true => context.find_candidates(),
+            false => QueryContext::new(db, vector_cache, query)?.find_candidates(),
+        },
         |around| context.neighbours(around),
         |ids| Ok(texts::texts(db, &mut context.ids.borrow_mut(), ids)?),
     )
@@ -67,7 +70,9 @@ impl<'a> QueryContext<'a> {
     fn to_cards(&self, found: CardsByRowid, similarities: &HashMap<i64, f64>) -> rusqlite::Result<Vec<Candidate>> {
         let (mut ids, mut cards) = (self.ids.borrow_mut(), Vec::with_capacity(found.len()));
         for (text, card) in found {
-            cards.extend(ids.id(self.db, text)?.map(|id| card.card(id, similarities.get(&text).copied())));
+            let Some(id) = ids.id(self.db, text)? else { continue };
+            let project = ids.project(self.db, text)?;
+            cards.push(Candidate { project, ..card.card(id, similarities.get(&text).copied()) });
         }
         cards.sort_by(|a, b| a.id.cmp(&b.id));
         Ok(cards)

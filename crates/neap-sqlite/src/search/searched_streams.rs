@@ -1,6 +1,6 @@
 //! Which streams and texts a query searches.
 
-use neap_core::recall::Filter;
+use neap_core::recall::{Filter, ProjectFilter};
 use rusqlite::{Connection, params};
 
 use super::super::cards::{self, SESSIONS_SCOPE};
@@ -8,6 +8,9 @@ use super::super::text_filter;
 use super::super::texts::IdCache;
 use neap_store::backend::candidates::Visit;
 use neap_store::backend::rowids;
+
+/// Streams that are searched one by one.
+const RANGES_MAX: usize = 64;
 
 pub(super) struct SearchedStreams {
     /// The searched streams, sorted; `None` for all sessions.
@@ -22,13 +25,22 @@ pub(super) struct SearchedStreams {
 impl SearchedStreams {
     pub(super) fn of(db: &Connection, ids: &mut IdCache, filter: &Filter) -> rusqlite::Result<Self> {
         let agents = cards::agent_streams(db)?;
+        let of_projects = filter.project.as_ref().map(|filter| streams_of_projects(db, filter)).transpose()?;
         let Some(named) = &filter.streams else {
-            let all = Self { streams: None, agents, scopes: vec![SESSIONS_SCOPE], allowed: None };
-            return all.narrowed(db, filter);
+            let streams = of_projects.map(|mut streams| {
+                streams.retain(|stream| agents.binary_search(stream).is_err());
+                streams
+            });
+            return Self { streams, agents, scopes: vec![SESSIONS_SCOPE], allowed: None }.narrowed(db, filter);
         };
         let mut streams = Vec::with_capacity(named.len());
         for id in named {
             streams.extend(ids.stream(db, id)?);
+        }
+        if let Some(of_projects) = of_projects {
+            streams.retain(|stream| {
+                of_projects.binary_search(stream).is_ok() || agents.binary_search(stream).is_ok()
+            });
         }
         streams.sort_unstable();
         let has_sessions = named.iter().any(|id| id.agent().is_none());
@@ -54,12 +66,20 @@ impl SearchedStreams {
         }
     }
 
-    /// Ranges of searched rowids, newest first.
+    /// Ranges of rowids, newest first, with all that is searched; a range may have more.
     fn ranges(&self) -> Vec<(i64, i64)> {
-        match &self.streams {
-            Some(streams) => streams.iter().rev().map(|stream| rowids::text_range(*stream)).collect(),
+        match self.streams.as_deref() {
             None => vec![(i64::MIN, i64::MAX)],
+            // One pass over everything is faster than many seeks for each term.
+            Some([first, .., last]) if self.is_many() => {
+                vec![(rowids::text_range(*first).0, rowids::text_range(*last).1)]
+            }
+            Some(streams) => streams.iter().rev().map(|stream| rowids::text_range(*stream)).collect(),
         }
+    }
+
+    fn is_many(&self) -> bool {
+        self.streams.as_ref().is_some_and(|streams| streams.len() > RANGES_MAX)
     }
 
     /// Sorted rowids of the texts with a term.
@@ -80,7 +100,10 @@ impl SearchedStreams {
                 && let Some(row) = rows.next()?
             {
                 let text: i64 = row.get(0)?;
-                let is_here = self.streams.is_some() || self.agents.is_empty() || self.is_searched(text);
+                let is_here = match &self.streams {
+                    Some(_) => !self.is_many() || self.is_searched(text),
+                    None => self.agents.is_empty() || self.is_searched(text),
+                };
                 if is_here && self.is_allowed(text) {
                     texts.push(text as u64);
                 }
@@ -89,4 +112,17 @@ impl SearchedStreams {
         texts.sort_unstable();
         Ok(texts)
     }
+}
+
+/// Sorted, agents' streams included.
+fn streams_of_projects(db: &Connection, filter: &ProjectFilter) -> rusqlite::Result<Vec<i64>> {
+    let (query, project) = match filter {
+        ProjectFilter::Only(project) | ProjectFilter::First(project) => {
+            ("SELECT stream FROM sessions WHERE project IS NULL OR project = ? ORDER BY stream", project)
+        }
+        ProjectFilter::Others(project) => {
+            ("SELECT stream FROM sessions WHERE project IS NOT NULL AND project <> ? ORDER BY stream", project)
+        }
+    };
+    db.prepare_cached(query)?.query_map([project.as_str()], |row| row.get(0))?.collect()
 }

@@ -49,7 +49,20 @@ impl CardRow {
 impl QueryCard {
     pub fn card(self, id: TextId, similarity: Option<f64>) -> Candidate {
         let QueryCard { kind, turn, nth, at, who, tokens, length, checksum: _, terms: hits } = self;
-        Candidate { id, kind, turn, position: nth, at, speaker: who, tokens, term_count: length, hits, similarity }
+        let project = None;
+        Candidate {
+            id,
+            kind,
+            turn,
+            position: nth,
+            at,
+            project,
+            speaker: who,
+            tokens,
+            term_count: length,
+            hits,
+            similarity,
+        }
     }
 }
 

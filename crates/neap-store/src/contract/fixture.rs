@@ -4,6 +4,7 @@ use neap_core::base::ids::{AgentId, EffortId, Seq, SessionId, Stamp, StreamId, T
 use neap_core::base::ledger::Ledger;
 use neap_core::base::message::{CountedMessage, Message, Scope, ToolCall, ToolRound};
 use neap_core::base::policy::Policy;
+use neap_core::base::project_id::ProjectId;
 use neap_core::base::testing::WordCounter;
 use neap_core::base::tokens::Tokens;
 use neap_core::memory::{
@@ -52,6 +53,18 @@ impl TestStream {
         let mut stream = Self { id: agent(name), ..Self::new(name) };
         stream.append(store, vec![stream.created_event()]).await.expect("a new agent can be stored");
         stream
+    }
+
+    pub async fn create_in(store: &dyn Store, name: &str, project: &str) -> Self {
+        let mut stream = Self::create(store, name).await;
+        stream.set_project(store, Some(project)).await;
+        stream
+    }
+
+    pub async fn set_project(&mut self, store: &dyn Store, project: Option<&str>) {
+        let project = project.map(|name| ProjectId::from_name(name).expect("a test's name has letters"));
+        let set = SessionEvent::ProjectSet { project };
+        self.append(store, vec![Event::Session(set)]).await.expect("a project can be set");
     }
 
     pub async fn add_memory(&mut self, store: &dyn Store, memory: &Memory) {
@@ -170,6 +183,7 @@ pub fn memory(id: &str, says: &str, created: i64) -> Memory {
         status: Status::initial(id.kind()),
         provenance: Provenance::from_author(Author::Person),
         tags: Vec::new(),
+        project: None,
         domain: None,
         pinned: false,
         created: Stamp(created),

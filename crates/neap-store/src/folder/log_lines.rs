@@ -85,7 +85,11 @@ impl LogLines {
             }
             Event::Session(SessionEvent::Scrubbed { .. }) => *self = Self::after(self.after),
             Event::Turn(TurnEvent::ToolsCalled { visibility: RoundVisibility::ThisTurn, .. })
-            | Event::Session(SessionEvent::Created { .. } | SessionEvent::PolicyChanged { .. })
+            | Event::Session(
+                SessionEvent::Created { .. }
+                | SessionEvent::PolicyChanged { .. }
+                | SessionEvent::ProjectSet { .. },
+            )
             | Event::Effort(
                 EffortEvent::Concluded { .. }
                 | EffortEvent::Summarized { .. }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use neap_core::base::ids::{EffortId, Seq, StreamId};
 use neap_core::base::message::Scope;
+use neap_core::base::project_id::ProjectId;
 use neap_core::recall::{
     Candidate, Candidates, Embedding, Filter, NeighbourQuery, Query, TextId, TextKey, TextKind,
 };
@@ -58,6 +59,15 @@ impl MemState {
         all
     }
 
+    fn project(&self, id: &StreamId) -> Option<&ProjectId> {
+        self.sessions.get(id)?.derived.head.project.as_ref()
+    }
+
+    fn candidate(&self, query: &Query, terms: &QueryTerms, entry: &SearchedText<'_>) -> Candidate {
+        let card = entry.row.for_query(terms).card(entry.id(), self.similarity(query, entry));
+        Candidate { project: self.project(entry.stream).cloned(), ..card }
+    }
+
     /// `None` if either the query or the text has no comparable embedding.
     fn similarity(&self, query: &Query, entry: &SearchedText<'_>) -> Option<f64> {
         let embedding = query.embedding.as_ref().filter(|embedding| !embedding.values().is_empty())?;
@@ -84,7 +94,7 @@ impl MemState {
         let Query { terms, embedding, filter, limits, .. } = query;
         let query_terms = QueryTerms::of(query);
         let counted = self.searched_texts(|id| is_counted(filter, id));
-        let searched = self.searched_texts(|id| is_searched(filter, id));
+        let searched = self.searched_texts(|id| filter.matches_stream(id, self.project(id)));
         let frequency = |hash: &Option<u32>| {
             let has_term = |entry: &&SearchedText<'_>| hash.is_some_and(|hash| entry.row.terms.count(hash) > 0);
             counted.values().filter(has_term).count() as u64
@@ -123,9 +133,7 @@ impl MemState {
         chosen.sort_unstable();
         chosen.dedup();
         let found = chosen.into_iter().filter_map(|text| searched.get(&(text as i64)));
-        let mut items: Vec<Candidate> = found
-            .map(|entry| entry.row.for_query(&query_terms).card(entry.id(), self.similarity(query, entry)))
-            .collect();
+        let mut items: Vec<Candidate> = found.map(|entry| self.candidate(query, &query_terms, entry)).collect();
         items.sort_by(|a, b| a.id.cmp(&b.id));
         let is_embedded = |entry: &&SearchedText<'_>| match embedding {
             Some(_) => self.similarity(query, entry).is_some(),
@@ -171,7 +179,7 @@ impl MemState {
             let is_opening = entry.row.nth == 1 && openings.contains(entry.stream);
             let is_latest = newest.is_some_and(|(id, after)| id == entry.stream && entry.row.nth > after);
             if entry.row.nth > 0 && (is_beside || is_opening || is_latest) {
-                cards.push(entry.row.for_query(&query_terms).card(entry.id(), self.similarity(query, entry)));
+                cards.push(self.candidate(query, &query_terms, entry));
             }
         }
         cards.sort_by(|a, b| a.id.cmp(&b.id));
@@ -258,13 +266,6 @@ impl MemStream {
                 Some(rowids::memory_rowid(self.number, *id, SearchTier::of(stored.memory.status)))
             }
         }
-    }
-}
-
-fn is_searched(filter: &Filter, id: &StreamId) -> bool {
-    match &filter.streams {
-        Some(streams) => streams.contains(id),
-        None => id.agent().is_none(),
     }
 }
 

@@ -90,6 +90,15 @@ pub(crate) enum EvalSuite {
     All,
 }
 
+/// How conversations share a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SharedStore {
+    /// Each conversation is a project
+    Projects,
+    /// Nothing tells them apart
+    Nothing,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct EvalArgs {
     /// Conversations, one per line, plain or gzipped
@@ -107,6 +116,9 @@ pub(crate) struct EvalArgs {
     /// Repeat the questions of recall and freshness with each term left out in turn
     #[arg(long, conflicts_with = "without")]
     pub(crate) ablate: bool,
+    /// Record all conversations of all files in one store, and ask each one's questions there
+    #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, default_missing_value = "projects", conflicts_with_all = ["curve", "threads"])]
+    pub(crate) shared: Option<SharedStore>,
     /// Conversations to measure in parallel
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub(crate) threads: usize,

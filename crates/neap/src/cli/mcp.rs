@@ -13,6 +13,9 @@ pub(crate) struct McpArgs {
     /// conversation id]
     #[arg(long, short, env = NEAP_SESSION, hide_env_values = true, value_name = "NAME")]
     pub(crate) session: Option<String>,
+    /// Project of new sessions; `none` for no project [default: NEAP_PROJECT, else the working folder's repository]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) project: Option<String>,
     /// Author of the user's text in `record_turn`. With `trusted` it counts as the person's, and standing
     /// instructions in it are loaded in every session; only for a host that passes what its user typed
     #[arg(long, value_enum, value_name = "TRUST", default_value_t = UserWordsTrust::Untrusted)]

@@ -7,6 +7,7 @@ use neap_core::base::ids::Stamp;
 use neap_core::memory::{MemoryId, MemoryKind};
 
 use super::remember::{DecideArgs, DecisionFields, MemoryFields, ReviewArgs, RuleFields};
+use super::session::ProjectArgs;
 use super::value_enums::{AuthorName, ClearableField};
 use crate::dates;
 
@@ -25,6 +26,8 @@ pub(crate) struct RecallArgs {
     /// When it was written, in words: today, yesterday, last week, recently
     #[arg(long, value_name = "WORDS")]
     pub(crate) time: Option<String>,
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
     /// Include superseded facts
     #[arg(long)]
     pub(crate) superseded: bool,
@@ -120,6 +123,9 @@ pub(crate) struct MemoryEditArgs {
     /// New text; - for standard input
     #[arg(value_name = "TEXT")]
     pub(crate) text: Option<String>,
+    /// Move it to this project; `none` makes it yours, wherever you work
+    #[arg(long, value_name = "NAME")]
+    pub(crate) project: Option<String>,
     /// No longer always load it
     #[arg(long, conflicts_with = "always")]
     pub(crate) not_always: bool,
@@ -264,6 +270,8 @@ pub(crate) struct ContextArgs {
     /// Frame to use [default: the one that the question selects]
     #[arg(long, value_name = "NAME")]
     pub(crate) frame: Option<String>,
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
     /// Token budget [default: what a session's settings leave]
     #[arg(long, value_name = "N")]
     pub(crate) budget: Option<u64>,

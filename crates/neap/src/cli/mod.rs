@@ -164,6 +164,10 @@ pub(crate) struct ChatArgs {
     /// Session to continue, or to start if there is none of that name
     #[arg(long, short, default_value = "default", value_name = "NAME")]
     pub(crate) session: String,
+    /// Project that the session is about from now on; `none` for no project [default for a new session:
+    /// NEAP_PROJECT, else the working directory's repository]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) project: Option<String>,
     /// Change a setting of the session, for good (see `neap store settings`)
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_setting)]
     pub(crate) set: Vec<(String, String)>,

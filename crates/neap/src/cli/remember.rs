@@ -23,6 +23,10 @@ pub(crate) struct RememberArgs {
     /// Kind of memory; for decisions use `neap memory decide` [default: fact]
     #[arg(long, value_enum)]
     pub(crate) kind: Option<NewMemoryKind>,
+    /// Project that it is about; `none` makes it yours, wherever you work [default: NEAP_PROJECT, else the working
+    /// directory's repository; preferences, rules and what is always loaded are yours]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) project: Option<String>,
     #[command(flatten)]
     pub(crate) fields: MemoryFields,
     /// Create an episode from a concluded effort, by its id

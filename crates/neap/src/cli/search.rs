@@ -4,6 +4,7 @@ use clap::{Args, ValueEnum};
 
 use neap_core::base::ids::Stamp;
 
+use super::ProjectArgs;
 use crate::dates::parse_start;
 
 /// What to search.
@@ -32,6 +33,8 @@ pub(crate) struct SearchArgs {
     /// Only this session
     #[arg(long, short, value_name = "NAME")]
     pub(crate) session: Option<String>,
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
     /// Only this effort and its messages
     #[arg(long, value_name = "ID")]
     pub(crate) effort: Option<String>,

@@ -14,8 +14,8 @@ pub(crate) struct SessionArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionSubcommand {
-    /// List all sessions
-    List,
+    /// List all sessions, or those of a project
+    List(SessionListArgs),
     /// Show a session: its efforts, figures and settings, or one of its turns
     Show(SessionShowArgs),
     /// List the efforts of a session
@@ -35,6 +35,21 @@ pub(crate) enum SessionSubcommand {
     /// Erase a session for good: shows what would go, and does it only with --confirm
     #[command(alias = "delete-request")]
     Erase(SessionDeleteArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionListArgs {
+    /// Only this project, as it is listed; `none` for sessions without one
+    #[arg(long, value_name = "NAME")]
+    pub(crate) project: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProjectArgs {
+    /// Only this project, and what belongs to none; `all` for every project [default: NEAP_PROJECT, else the
+    /// working directory's repository]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) project: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -13,12 +13,15 @@ use crate::app;
 use crate::cli::ContextArgs;
 use crate::env::DataDir;
 use crate::out::{self, BOLD, DIM, Failure, thousands};
+use crate::project::Asked;
 
 pub(crate) async fn run(data: &DataDir, args: &ContextArgs, json: bool) -> Result<ExitCode, Failure> {
     // Includes opening the store.
     let began = Instant::now();
     let agent = app::existing_agent(data).await?;
-    let context = agent.context(&args.question, args.frame.as_deref(), args.budget.map(Tokens)).await?;
+    let project = Asked::of(args.project.project.as_deref())?.filter();
+    let (frame, budget) = (args.frame.as_deref(), args.budget.map(Tokens));
+    let context = agent.context_in(&args.question, frame, project, budget).await?;
     let build_ms = began.elapsed().as_secs_f64() * 1_000.0;
     if let Some(id) = args.expect {
         let is_stored = agent.get(id).await?.is_some();

@@ -9,10 +9,12 @@ use crate::cli::{DecideArgs, ReviewArgs};
 use crate::env::DataDir;
 use crate::memory_output::amendment;
 use crate::out::{self, DIM, Failure};
+use crate::project::Asked;
 use crate::{memory_input, memory_output};
 
 pub(crate) async fn run(data: &DataDir, args: DecideArgs, json: bool) -> Result<ExitCode, Failure> {
     let draft = memory_input::decision_draft(args);
+    let draft = Asked::of(None)?.assign(draft);
     memory_output::run(&mut app::agent(data).await?, MemoryCommand::Remember(Box::new(draft)), json).await
 }
 

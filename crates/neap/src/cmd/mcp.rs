@@ -15,13 +15,15 @@ use crate::env::DataDir;
 use crate::files;
 use crate::model;
 use crate::out::Failure;
+use crate::project::Asked;
 
 const LOCK_RETRY_INTERVAL: Duration = Duration::from_secs(3);
 
 pub(crate) async fn run(data: &DataDir, args: McpArgs) -> Result<ExitCode, Failure> {
-    let McpArgs { session, user_words, summary_model, base_url, api } = args;
+    let McpArgs { session, project, user_words, summary_model, base_url, api } = args;
     let session = session.map(|name| app::parse_session_id(&name)).transpose()?;
-    let mut builder = embedder::with_hook_timeout(app::agent_engine_builder(data)?);
+    let project = Asked::of(project.as_deref())?.project();
+    let mut builder = embedder::with_hook_timeout(app::agent_engine_builder(data)?).project(project);
     let model_args = ModelArgs { model: None, base_url, api };
     if let Some(summarizer) = model::summarizer(data, &model_args, summary_model)? {
         builder = builder.summarizer(summarizer);

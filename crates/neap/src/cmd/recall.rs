@@ -8,17 +8,20 @@ use crate::app;
 use crate::cli::RecallArgs;
 use crate::env::DataDir;
 use crate::out::{self, DIM, Failure};
+use crate::project::Asked;
 use crate::{expected, memory_output};
 
 pub(crate) async fn run(data: &DataDir, args: RecallArgs, json: bool) -> Result<ExitCode, Failure> {
-    let RecallArgs { query, kinds, time, superseded, expect, max } = args;
+    let RecallArgs { query, kinds, time, project, superseded, expect, max } = args;
+    let project = Asked::of(project.project.as_deref())?.filter();
     let query = query.join(" ");
     let mut agent = app::existing_agent(data).await?;
     let asked = match (&time, query.is_empty()) {
         (Some(time), true) => time.clone(),
         _ => query.clone(),
     };
-    let command = MemoryCommand::Recall { query: query.clone(), kinds, time, superseded, lists: true, max };
+    let command =
+        MemoryCommand::Recall { query: query.clone(), kinds, time, project, superseded, lists: true, max };
     if let Some(id) = expect {
         let found = expected::memory_outcome(&mut agent, id, command, max).await?;
         return expected::print(&id.to_string(), &found, "its rank", json);

@@ -12,6 +12,7 @@ use crate::cli::{NewMemoryKind, RememberArgs};
 use crate::cmd::censor;
 use crate::env::DataDir;
 use crate::out::Failure;
+use crate::project::Asked;
 use crate::{memory_input, memory_output};
 
 pub(crate) async fn run(data: &DataDir, args: RememberArgs, json: bool) -> Result<ExitCode, Failure> {
@@ -30,6 +31,7 @@ pub(crate) async fn run(data: &DataDir, args: RememberArgs, json: bool) -> Resul
     if let Some(effort) = &args.from_effort {
         fill_from_effort(data, &mut draft, effort, &args.session).await?;
     }
+    let draft = Asked::of(args.project.as_deref())?.assign(draft);
     store(data, draft, args.force, json).await
 }
 

@@ -15,6 +15,7 @@ use crate::cli::{SearchArgs, SearchIn};
 use crate::env::DataDir;
 use crate::expected;
 use crate::out::{self, BOLD, DIM, Failure};
+use crate::project::Asked;
 
 /// How long a search waits for missing embeddings.
 const INDEX_TIMEOUT: Duration = Duration::from_millis(500);
@@ -38,6 +39,9 @@ pub(crate) async fn run(data: &DataDir, args: &SearchArgs, json: bool) -> Result
     if let Some(speaker) = &args.by {
         filter_by_speaker(speaker, &mut filter);
     }
+    let asked = Asked::of(args.project.project.as_deref())?;
+    filter.project = asked.filter().filter(|_| session.is_none());
+    let asked_in = filter.project.clone();
     filter.streams = session.clone().map(|id| [id.into()].into());
     if let Some(id) = &args.expect {
         let text = expected::parse(id, args.session.as_deref())?;
@@ -74,7 +78,8 @@ pub(crate) async fn run(data: &DataDir, args: &SearchArgs, json: bool) -> Result
     } else {
         let mut shown = String::new();
         for hit in &hits {
-            let text = render(hit, session.is_none());
+            let is_here = asked_in.as_ref().is_some_and(|asked| asked.matches(hit.project.as_ref()));
+            let text = render(hit, session.is_none(), !is_here);
             out::print_text(&text);
             shown.push_str(&text);
             if args.explain {
@@ -141,10 +146,13 @@ fn score_text(factors: &RankFactors) -> String {
     nonzero.collect::<Vec<_>>().join(" + ")
 }
 
-pub(crate) fn render(hit: &Hit, name_session: bool) -> String {
+pub(crate) fn render(hit: &Hit, name_session: bool, name_project: bool) -> String {
     let mut place = hit.effort.as_ref().map_or_else(|| "ambient".to_owned(), |id| id.to_string());
     if name_session {
         place = format!("{} / {place}", hit.session);
+    }
+    if let Some(project) = hit.project.as_ref().filter(|_| name_project) {
+        place = format!("{place} (project {project})");
     }
     if let TextKind::Memory(kind) = hit.kind {
         place = format!("memory / {kind}");

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use neap_core::base::tokens::Tokens;
 use neap_core::client::offered_tools;
+use neap_engine::EngineBuilder;
 use neap_lab::conformance::ConformanceServer;
 use neap_model::caller::Tenancy;
 use neap_model::wire::request::ToolOffer;
@@ -43,7 +44,8 @@ pub(crate) async fn run(data: &DataDir, args: ServeArgs) -> Result<ExitCode, Fai
     let has_names = !allow_host.is_empty();
     let tokens = api_token::load_or_create(data)?;
     let guard = tokens.secrets.iter().fold(TokenGuard::new(secret), |guard, token| guard.with_head_only(token));
-    let server = build_server(data, bound, allow_host.clone(), &proxy, callers, guard, limits)?;
+    let engine = app::proxy_engine_builder(data)?.callers(callers);
+    let server = build_server(data, bound, allow_host.clone(), &proxy, engine, guard, limits)?;
     let defaults = ServerDefaults { agent: Some(data.agent().clone()), ..ServerDefaults::default() };
     let engine = app::agent_engine_builder(data)?;
     let engine = if callers == Tenancy::Multi { engine.hide_callers() } else { engine };
@@ -119,12 +121,12 @@ pub(crate) fn build_server(
     bound: BoundProxy,
     hosts: Vec<String>,
     args: &ProxyArgs,
-    callers: Tenancy,
+    engine: EngineBuilder,
     guard: TokenGuard,
     limits: ProxyLimits,
 ) -> Result<ProxyServer, Failure> {
     let ProxyArgs { upstream: _, budget, over_budget, shadow, economy, trim_tools, tools, memory_tool } = args;
-    let engine = app::proxy_engine_builder(data)?.callers(callers).build();
+    let engine = engine.build();
     let _indexer = engine.start_indexer();
     let profiles = model::profiles(data)?;
     let tools = if *tools { offered_tools() } else { Vec::new() };

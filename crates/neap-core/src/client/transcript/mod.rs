@@ -17,6 +17,7 @@ pub use steps::{TranscriptStep, group_records};
 
 use crate::base::digest::Digest;
 use crate::base::ids::{SessionId, Stamp};
+use crate::base::project_id::Place;
 use crate::client::HistoryItem;
 use crate::memory::Author;
 
@@ -45,6 +46,7 @@ pub struct Transcript {
     pub source: String,
     /// Of the user messages: a person only where the program reports them as they are typed (a hook's prompt).
     pub author: Author,
+    pub place: Place,
     /// Oldest first.
     pub records: Vec<TranscriptRecord>,
 }

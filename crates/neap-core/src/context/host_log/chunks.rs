@@ -125,6 +125,7 @@ mod tests {
             turn: TurnNo(turn),
             position: turn,
             at: Stamp(1),
+            project: None,
             speaker: None,
             tokens: Tokens(1),
             term_count: 1,

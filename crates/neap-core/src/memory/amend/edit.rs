@@ -7,6 +7,7 @@ use super::super::{
 };
 use super::{WriteResult, check_pin_limit, raise_trust};
 use crate::base::ids::Stamp;
+use crate::base::project_id::ProjectId;
 use crate::base::refusal::Refusal;
 use crate::base::tokens::TokenCounter;
 
@@ -18,6 +19,8 @@ pub struct Edit {
     /// Counts, outcomes and supersession stay as they are.
     pub body: Option<Body>,
     pub tags: Option<Vec<String>>,
+    /// `Some(None)` makes it the person's.
+    pub project: Option<Option<ProjectId>>,
     /// `Some(None)` removes it.
     pub domain: Option<Option<String>>,
     pub pinned: Option<bool>,
@@ -27,7 +30,7 @@ pub struct Edit {
 
 impl Edit {
     pub fn new(by: Author) -> Self {
-        Self { author: by, body: None, tags: None, domain: None, pinned: None, valid: None }
+        Self { author: by, body: None, tags: None, project: None, domain: None, pinned: None, valid: None }
     }
 }
 
@@ -54,6 +57,7 @@ pub fn edit(
     let draft = MemoryDraft {
         body: wanted,
         tags: edit.tags.unwrap_or_else(|| memory.tags.clone()),
+        project: edit.project.unwrap_or_else(|| memory.project.clone()),
         domain: edit.domain.unwrap_or_else(|| memory.domain.clone()),
         pinned: edit.pinned.unwrap_or(memory.pinned),
         valid_from,
@@ -72,7 +76,7 @@ pub fn edit(
         (after.pinned, after.pin_asked) = (false, false);
     }
     after.body = with_counts_of(&memory.body, draft.body);
-    (after.tags, after.domain) = (draft.tags, draft.domain);
+    (after.tags, after.project, after.domain) = (draft.tags, draft.project, draft.domain);
     (after.valid_from, after.valid_until) = (draft.valid_from, draft.valid_until);
     after.masked = after.masked.saturating_add(masked);
     raise_trust(&mut after, edit.author);

@@ -119,6 +119,7 @@ fn rule(number: u32, author: Author, action: CensorAction, status: Status) -> Me
         status,
         provenance: Provenance::from_author(author),
         tags: Vec::new(),
+        project: None,
         domain: None,
         pinned: false,
         created: Stamp(0),

@@ -37,6 +37,8 @@ pub enum SelectionOutcome {
     NotValid,
     /// The question asks for another kind.
     NotAsked,
+    /// Of another project, and does not bear strongly.
+    OtherProject,
     /// Loaded, then dropped to save tokens.
     DroppedForRoom,
 }
@@ -52,6 +54,7 @@ impl SelectionOutcome {
             SelectionOutcome::AlwaysLoaded => "always loaded".to_owned(),
             SelectionOutcome::NotValid => "out: not valid now".to_owned(),
             SelectionOutcome::NotAsked => "out: another kind is asked for".to_owned(),
+            SelectionOutcome::OtherProject => "out: of another project".to_owned(),
             SelectionOutcome::DroppedForRoom => "out: dropped to make room".to_owned(),
         }
     }
@@ -88,6 +91,8 @@ pub(super) fn score_candidates<'a>(inputs: &KnowledgeInputs<'a>) -> Vec<MemoryCa
                 SelectionOutcome::NotValid
             } else if asked.as_ref().is_some_and(|asked| !asked.admits(memory)) {
                 SelectionOutcome::NotAsked
+            } else if !memory.serves(inputs.project, inputs.terms, inputs.recalled) {
+                SelectionOutcome::OtherProject
             } else {
                 SelectionOutcome::NoRoom
             };
@@ -123,7 +128,9 @@ fn drop_below_floor(candidates: &mut [MemoryCandidate<'_>], kind: MemoryKind) {
 
 fn is_always_loaded(inputs: &KnowledgeInputs<'_>, memory: &Memory) -> bool {
     memory.kind() == MemoryKind::Censor
-        || (inputs.agent.pinned.contains_key(&memory.id) && memory.is_person_approved())
+        || (inputs.agent.pinned.contains_key(&memory.id)
+            && memory.is_person_approved()
+            && !memory.is_from_elsewhere(inputs.project))
 }
 
 fn is_valid_now(inputs: &KnowledgeInputs<'_>, memory: &Memory) -> bool {
@@ -136,11 +143,12 @@ fn is_valid_now(inputs: &KnowledgeInputs<'_>, memory: &Memory) -> bool {
 /// A record's stored lines; lines that do not match our template are rendered again.
 pub(super) fn line_variants(inputs: &KnowledgeInputs<'_>, memory: &Memory) -> LineVariants {
     let kind = memory.kind();
-    let stored = &memory.lines;
+    let elsewhere = memory.is_from_elsewhere(inputs.project).then(|| memory.lines_from_elsewhere(inputs.counter));
+    let stored = elsewhere.as_ref().unwrap_or(&memory.lines);
     if !(is_template_text(kind, &stored.micro) && is_template_text(kind, &stored.summary)) {
         return to_variants(inputs.counter, &RenderedMemory::render(inputs.counter, memory), true);
     }
-    to_variants(inputs.counter, stored, inputs.lines_are_counted)
+    to_variants(inputs.counter, stored, inputs.lines_are_counted || elsewhere.is_some())
 }
 
 fn to_variants(counter: &dyn TokenCounter, lines: &RenderedMemory, are_counted: bool) -> LineVariants {

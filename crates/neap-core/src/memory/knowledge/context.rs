@@ -6,6 +6,7 @@ use crate::base::prompt;
 use crate::base::tokens::{TokenCounter, Tokens};
 use crate::memory::frame::{FrameChoice, select};
 use crate::memory::{AgentHead, RecallRequest, RecallResponse};
+use crate::recall::ProjectFilter;
 
 /// A question, ready to be searched.
 #[derive(Debug)]
@@ -13,6 +14,7 @@ pub struct ContextQuery<'a> {
     profile: &'a AgentProfile,
     question: &'a str,
     frame_choice: FrameChoice<'a>,
+    project: Option<ProjectFilter>,
     request: RecallRequest,
 }
 
@@ -29,6 +31,7 @@ impl<'a> ContextQuery<'a> {
         profile: &'a AgentProfile,
         question: &'a str,
         frame: Option<&str>,
+        project: Option<ProjectFilter>,
         now: Stamp,
     ) -> Result<Self, String> {
         let frame_choice = match frame {
@@ -42,8 +45,8 @@ impl<'a> ContextQuery<'a> {
             }
             None => select(&profile.frames, question),
         };
-        let request = recall_request(question, frame_choice.frame, now);
-        Ok(Self { profile, question, frame_choice, request })
+        let request = recall_request(question, frame_choice.frame, now).asked_in(project.as_ref());
+        Ok(Self { profile, question, frame_choice, project, request })
     }
 
     pub fn request(&self) -> &RecallRequest {
@@ -70,6 +73,7 @@ impl<'a> ContextQuery<'a> {
             identity: &self.profile.identity,
             agent,
             focus: &Focus::default(),
+            project: self.project.as_ref(),
             recalled,
             terms: &self.request.terms,
             room,

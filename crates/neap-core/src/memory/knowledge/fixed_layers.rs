@@ -84,6 +84,7 @@ fn rules(inputs: &KnowledgeInputs<'_>, cap: Tokens) -> PageSection {
         .pinned
         .values()
         .filter(|m| m.kind() != MemoryKind::Censor && m.is_person_approved())
+        .filter(|m| !m.is_from_elsewhere(inputs.project))
         .collect();
     memory_section(inputs, Layer::Profile, prompt::KNOWLEDGE_PROFILE, &pinned, cap)
 }

@@ -48,6 +48,7 @@ use crate::base::tokens::{TokenCounter, Tokens};
 use crate::memory::asked_kinds::AskedKinds;
 use crate::memory::frame::{Frame, FrameChoice};
 use crate::memory::{AgentHead, Confidence, MemoryId, MemoryKind, RecallRequest, RecallResponse, RelatedSearch};
+use crate::recall::ProjectFilter;
 use crate::text::terms::{query_terms, query_terms_without_clitics};
 use fill::kind_of_layer;
 use page::KnowledgePage;
@@ -99,6 +100,8 @@ pub struct KnowledgeInputs<'a> {
     pub identity: &'a str,
     pub agent: &'a AgentHead,
     pub focus: &'a Focus,
+    /// Where the question is asked.
+    pub project: Option<&'a ProjectFilter>,
     pub recalled: &'a RecallResponse,
     /// The terms of the request, in the order of `recalled.document_frequencies`.
     pub terms: &'a [String],

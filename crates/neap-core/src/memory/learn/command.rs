@@ -2,6 +2,7 @@
 
 use crate::memory::amend::Edit;
 use crate::memory::{MemoryDraft, MemoryId, MemoryKind, Outcome, Provenance};
+use crate::recall::ProjectFilter;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MemoryCommand {
@@ -21,6 +22,8 @@ pub enum MemoryCommand {
         kinds: Vec<MemoryKind>,
         /// In words, e.g. `yesterday`.
         time: Option<String>,
+        /// Where it is asked: other projects' memories are left out, or must bear strongly.
+        project: Option<ProjectFilter>,
         /// Also find superseded facts.
         superseded: bool,
         /// A list for a person, who judges by the scores: also what hardly bears on the query.

@@ -156,10 +156,11 @@ impl LearnMachine {
                 let ids = uses.iter().map(|(id, _)| *id).collect();
                 self.query(Phase::Get, MemoryQuery::Get(ids))
             }
-            MemoryCommand::Recall { query, kinds, time, superseded: _, lists: _, max: _ } => {
+            MemoryCommand::Recall { query, kinds, time, project, superseded: _, lists: _, max: _ } => {
                 let request = recall_request(query, kinds, time.as_deref(), context.now);
                 match request {
                     Ok(request) => {
+                        let request = request.asked_in(project.as_ref());
                         let lookup = MemoryQuery::Search { request: request.clone(), question: query.clone() };
                         self.query(Phase::Search { request }, lookup)
                     }
@@ -292,10 +293,10 @@ impl LearnMachine {
         request: &RecallRequest,
         found: &RecallResponse,
     ) -> LearnStep {
-        let MemoryCommand::Recall { query, max, superseded, lists, .. } = &self.command else {
+        let MemoryCommand::Recall { query, project, max, superseded, lists, .. } = &self.command else {
             unreachable!("only a recall searches")
         };
-        let limits = HitLimits { max: *max, superseded: *superseded, lists: *lists };
+        let limits = HitLimits { max: *max, project: project.as_ref(), superseded: *superseded, lists: *lists };
         let hits = rank_hits(query, request, found, limits, context.now);
         LearnStep::Done(Box::new(MemoryResponse::Found { hits }))
     }

@@ -16,6 +16,7 @@ use crate::memory::{
     Body, Change, Confidence, Memory, MemoryId, MemoryKind, MemoryWrite, Provenance, RecallRequest,
     RecallResponse, RenderedMemory, Status, amend, lifecycle, text_similarity,
 };
+use crate::recall::ProjectFilter;
 use crate::text::receipt::receipt;
 use crate::text::terms::{query_terms, query_terms_without_clitics};
 
@@ -76,8 +77,10 @@ pub(super) fn recall_request(
 
 /// How hits are chosen.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct HitLimits {
+pub(super) struct HitLimits<'a> {
     pub(super) max: usize,
+    /// Where it is asked.
+    pub(super) project: Option<&'a ProjectFilter>,
     /// Superseded facts are hits too; else they are shown with what replaced them.
     pub(super) superseded: bool,
     /// A list: also what hardly bears on the question.
@@ -90,7 +93,7 @@ pub(super) fn rank_hits<'m>(
     query: &str,
     request: &RecallRequest,
     found: &'m RecallResponse,
-    limits: HitLimits,
+    limits: HitLimits<'_>,
     now: Stamp,
 ) -> Vec<MemoryHit> {
     let frames = FrameSet::built_in();
@@ -101,6 +104,7 @@ pub(super) fn rank_hits<'m>(
         .iter()
         .filter(|memory| limits.superseded || memory.status.is_current())
         .filter(|memory| asked.as_ref().is_none_or(|asked| !asked.is_open || asked.admits(memory)))
+        .filter(|memory| memory.serves(limits.project, &request.terms, found))
         .map(|memory| (memory, score(memory, question.similarity(memory), frames.default_frame(), now)))
         .collect();
     match request.terms.is_empty() {
@@ -112,6 +116,9 @@ pub(super) fn rank_hits<'m>(
     let is_nearest = !limits.lists && !request.terms.is_empty() && !retain_relevant(&mut hits);
     let hit = |(memory, scored): (&'m Memory, ScoreBreakdown)| {
         let mut hit = MemoryHit { is_nearest, ..MemoryHit::new(memory, scored.score) };
+        if memory.is_from_elsewhere(limits.project) {
+            hit.name_project();
+        }
         hit.add_superseded(&found.memories);
         hit
     };

@@ -4,7 +4,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::base::ids::Stamp;
+use crate::base::project_id::ProjectId;
 use crate::base::refusal::Refusal;
+use crate::memory::project_scope::mark_line;
 use crate::memory::{AgentHead, Body, Confidence, DraftOutcome, Memory, MemoryId, MemoryKind, Status};
 use crate::text::sanitize::sanitize_inline;
 
@@ -23,6 +25,8 @@ pub struct MemoryHit {
     pub when: Stamp,
     /// Who wrote it, and where.
     pub source: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<ProjectId>,
     /// Nothing found bears on the question: this is the nearest there is.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_nearest: bool,
@@ -62,7 +66,15 @@ impl MemoryHit {
         let text = memory.lines.summary.trim_end().to_owned();
         let (content, source) = (sanitize_inline(&memory.content()), memory.provenance.label());
         let (kind, when) = (memory.kind(), memory.created);
-        Self { id: memory.id, text, score, kind, content, when, source, is_nearest: false, supersedes: Vec::new() }
+        let (project, supersedes) = (memory.project.clone(), Vec::new());
+        Self { id: memory.id, text, score, kind, content, when, source, project, is_nearest: false, supersedes }
+    }
+
+    /// Says in its text which project it is from.
+    pub(super) fn name_project(&mut self) {
+        if let Some(project) = &self.project {
+            self.text = mark_line(&self.text, project.as_str());
+        }
     }
 
     /// Adds the facts among `found` that gave way to it.
@@ -77,6 +89,7 @@ impl MemoryHit {
             "id": self.id, "content": self.content, "score": self.score, "kind": self.kind, "when": when,
             "source": self.source,
         });
+        insert_some(&mut record, "project", self.project.as_ref().map(|project| json!(project)));
         insert_some(&mut record, "nearest", self.is_nearest.then(|| json!(true)));
         insert_some(&mut record, "supersedes", (!self.supersedes.is_empty()).then(|| json!(self.supersedes)));
         record

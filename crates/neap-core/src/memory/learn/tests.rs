@@ -304,8 +304,15 @@ fn a_search_shows_what_a_fact_replaced_until_that_is_undone() {
     agent.say(fact("", "The billing timeout is 45 seconds", person()));
     let recall = |agent: &mut Agent| {
         let (query, max) = ("billing timeout".to_owned(), 5);
-        let command =
-            MemoryCommand::Recall { query, kinds: Vec::new(), time: None, superseded: false, lists: false, max };
+        let command = MemoryCommand::Recall {
+            query,
+            kinds: Vec::new(),
+            time: None,
+            project: None,
+            superseded: false,
+            lists: false,
+            max,
+        };
         let MemoryResponse::Found { hits } = agent.ask(command) else { panic!("a search") };
         let shown = |hit: &MemoryHit| {
             let was: Vec<String> =

@@ -18,7 +18,7 @@ pub const STATED_MAX: usize = 8;
 /// The subject of facts made from standing instructions.
 const STANDING_SUBJECT: &str = "standing instruction";
 /// The tag of facts made from preferences.
-const PREFERENCE_TAG: &str = "preference";
+pub(in crate::memory) const PREFERENCE_TAG: &str = "preference";
 
 /// A sentence of a message, verbatim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

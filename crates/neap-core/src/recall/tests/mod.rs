@@ -39,6 +39,7 @@ impl Talk {
             turn: TurnNo(nth),
             position: nth,
             at: Stamp(day * DAY + nth as i64),
+            project: None,
             speaker: name,
             tokens: WordCounter.count(text),
             term_count: terms(text).len() as u32,

@@ -3,6 +3,7 @@
 use crate::base::event_family::event_family;
 use crate::base::ids::StreamId;
 use crate::base::policy::Policy;
+use crate::base::project_id::ProjectId;
 
 event_family! {
     pub enum SessionEvent {
@@ -17,6 +18,11 @@ event_family! {
         "policy_changed" => PolicyChanged {
             /// All settings after the change.
             policy: Policy,
+        },
+        /// What the session is about became known, or a person changed it.
+        "project_set" => ProjectSet {
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            project: Option<ProjectId>,
         },
         /// A person erased the session; nothing else of it is left.
         "scrubbed" => Scrubbed {

@@ -40,6 +40,7 @@ impl SessionState {
                 self.head.scrubbed = false;
             }
             SessionEvent::PolicyChanged { policy } => self.head.policy = policy.clone(),
+            SessionEvent::ProjectSet { project } => self.head.project.clone_from(project),
             SessionEvent::Scrubbed { events: _ } => {
                 let seq = self.head.seq;
                 *self = Self::default();

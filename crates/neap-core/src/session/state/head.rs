@@ -8,6 +8,7 @@ use crate::base::cost::Cost;
 use crate::base::ids::{EffortId, Seq, SessionId, Stamp, StreamId, TurnNo};
 use crate::base::ledger::{Layer, Ledger};
 use crate::base::policy::Policy;
+use crate::base::project_id::ProjectId;
 use crate::base::tenant::Tenant;
 use crate::base::token_ratio::TokenRatios;
 use crate::base::tokens::Tokens;
@@ -41,6 +42,9 @@ pub struct SessionHead {
     pub seq: Seq,
     pub turn: TurnNo,
     pub active: Option<EffortId>,
+    /// `None` where nobody knows or said what the session is about: then it belongs to the person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<ProjectId>,
     /// The latest task, shortened; follow-up messages do not change it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,

@@ -15,6 +15,7 @@ pub use head::{Metrics, PendingTurn, SessionHead};
 use crate::base::ids::{EffortId, Seq, Stamp, StreamId, TurnNo};
 use crate::base::message::{CountedMessage, Message, Scope};
 use crate::base::policy::Policy;
+use crate::base::project_id::ProjectId;
 use crate::base::tokens::TokenCounter;
 use crate::session::effort::{Effort, LogSize};
 use crate::session::event::{Event, RecordedEvent, SessionEvent, TurnEvent};
@@ -83,6 +84,14 @@ impl SessionState {
         let (session, encoding) = (id.clone(), encoding.to_owned());
         let created = SessionEvent::Created { session, encoding, policy, imported_from };
         self.head.stream.is_none().then(|| self.record(at, created))
+    }
+
+    /// Assigns the session to the project that it was found in; the first one stays.
+    pub fn assign_project(&mut self, at: Stamp, project: Option<&ProjectId>) -> Option<RecordedEvent> {
+        let is_open = self.head.stream.is_some() && self.head.project.is_none();
+        project
+            .filter(|_| is_open)
+            .map(|project| self.record(at, SessionEvent::ProjectSet { project: Some(project.clone()) }))
     }
 
     /// Applies an event as the next one of the stream and returns it as recorded.

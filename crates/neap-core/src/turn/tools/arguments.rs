@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::base::ids::Stamp;
+use crate::base::project_id::ProjectId;
 use crate::base::refusal::Refusal;
 use crate::memory::{Confidence, MemoryId};
 
@@ -24,6 +25,16 @@ impl<'a> Arguments<'a> {
             Ok(_) => Err(Refusal::new(format!("Arguments of {tool} must be a JSON object."))),
             Err(error) => Err(Refusal::new(format!("Arguments of {tool} are not valid JSON: {error}."))),
         }
+    }
+
+    /// The project that it names; none for an empty name.
+    pub(super) fn project(&self) -> Result<Option<ProjectId>, Refusal> {
+        let name: Option<String> = self.optional("project")?;
+        let parse = |name: String| {
+            let refusal = |error| Refusal::new(format!("'project' is not the name of a project: {error}."));
+            ProjectId::from_name(&name).map_err(refusal)
+        };
+        name.filter(|name| !name.trim().is_empty()).map(parse).transpose()
     }
 
     pub(super) fn optional(&self, key: &str) -> Result<Option<String>, Refusal> {

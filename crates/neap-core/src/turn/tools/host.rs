@@ -1,6 +1,7 @@
 //! Tools for hosts that run the model themselves: record a turn, and get the context.
 
 use super::arguments::Arguments;
+use crate::base::project_id::ProjectId;
 use crate::base::refusal::Refusal;
 use crate::base::tokens::Tokens;
 use crate::context::brief::{TOKENS_DEFAULT, TOKENS_MAX, TOKENS_MIN};
@@ -14,10 +15,12 @@ pub enum HostCall {
         assistant: String,
         turn_id: Option<String>,
     },
-    /// `get_context(query?, budget?)`.
+    /// `get_context(query?, project?, budget?)`.
     Context {
         /// What the context should be relevant to.
         query: Option<String>,
+        /// Where it is asked, if not in the session's project.
+        project: Option<ProjectId>,
         budget: Tokens,
     },
 }
@@ -53,7 +56,8 @@ impl HostCall {
     fn context(arguments: &str) -> Result<Self, Refusal> {
         let args = Arguments::parse(Self::CONTEXT, arguments)?;
         let budget = args.positive_number("budget")?.map_or(TOKENS_DEFAULT, Tokens);
-        Ok(Self::Context { query: args.optional("query")?, budget: budget.max(TOKENS_MIN).min(TOKENS_MAX) })
+        let (query, project) = (args.optional("query")?, args.project()?);
+        Ok(Self::Context { query, project, budget: budget.max(TOKENS_MIN).min(TOKENS_MAX) })
     }
 }
 
@@ -74,14 +78,17 @@ mod tests {
             read("record_turn", r#"{"user": "hi", "turn_id": "7"}"#),
             Ok(HostCall::Record { user: "hi".into(), assistant: String::new(), turn_id: Some("7".into()) })
         );
-        assert_eq!(read("get_context", ""), Ok(HostCall::Context { query: None, budget: TOKENS_DEFAULT }));
+        assert_eq!(
+            read("get_context", ""),
+            Ok(HostCall::Context { query: None, project: None, budget: TOKENS_DEFAULT })
+        );
         assert_eq!(
             read("get_context", r#"{"query": "x", "budget": 1}"#),
-            Ok(HostCall::Context { query: Some("x".into()), budget: TOKENS_MIN })
+            Ok(HostCall::Context { query: Some("x".into()), project: None, budget: TOKENS_MIN })
         );
         assert_eq!(
             read("get_context", r#"{"budget": 1e300}"#),
-            Ok(HostCall::Context { query: None, budget: TOKENS_MAX })
+            Ok(HostCall::Context { query: None, project: None, budget: TOKENS_MAX })
         );
         assert_eq!(HostCall::parse("open_effort", "{}"), None);
     }

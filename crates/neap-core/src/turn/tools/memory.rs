@@ -10,6 +10,8 @@ use crate::memory::{
     MemoryDraft, MemoryKind, Outcome, Procedure, Provenance, Reason, Stakes,
 };
 
+use crate::recall::ProjectFilter;
+
 /// The default confidence of a fact.
 const FACT_CONFIDENCE: Confidence = Confidence::of_thousandths(800);
 /// Most hits that a call may ask for.
@@ -57,7 +59,7 @@ fn kinds(args: &Arguments<'_>) -> Result<Vec<MemoryKind>, Refusal> {
     names.iter().map(|name| name.parse().map_err(|error| Refusal::new(format!("{error}.")))).collect()
 }
 
-/// A project's words are searched for like the query's: records name their project, but belong to no one project.
+/// A project's words are searched for like the query's as well: records that belong to the person may name it.
 fn recall(args: &Arguments<'_>) -> Result<MemoryCommand, Refusal> {
     let words = [args.optional("query")?, args.optional("project")?];
     let query = words.into_iter().flatten().collect::<Vec<_>>().join(" ");
@@ -67,6 +69,7 @@ fn recall(args: &Arguments<'_>) -> Result<MemoryCommand, Refusal> {
         query,
         kinds: kinds(args)?,
         time: args.optional("time")?,
+        project: args.project()?.map(ProjectFilter::Only),
         superseded: false,
         lists: false,
         max,
@@ -121,6 +124,7 @@ fn remember(args: &Arguments<'_>) -> Result<MemoryCall, Refusal> {
     draft.pinned = args.flag("always")?;
     draft.tags = args.list("tags")?;
     draft.domain = args.optional("domain")?;
+    draft.project = args.project()?;
     (draft.valid_from, draft.valid_until) = (args.day("from")?, args.day("until")?.map(Stamp::end_of_day));
     Ok(MemoryCall { command: MemoryCommand::Remember(Box::new(draft)), effort })
 }

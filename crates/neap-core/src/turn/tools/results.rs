@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::base::ids::EffortId;
+use crate::base::ids::{EffortId, StreamId};
 use crate::session::effort::Effort;
 use crate::session::state::SessionState;
 
@@ -24,7 +24,10 @@ pub struct SearchMatch {
     /// `None` for ambient chat.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<EffortId>,
-    /// `None` for ambient chat.
+    /// Another session of the project, where the match is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<StreamId>,
+    /// `None` for ambient chat, and in other sessions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]

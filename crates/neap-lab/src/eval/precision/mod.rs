@@ -124,6 +124,7 @@ async fn ask(agent: &mut Agent, surface: Surface, question: &str) -> Result<Vec<
                 query: question.to_owned(),
                 kinds: Vec::new(),
                 time: None,
+                project: None,
                 superseded: false,
                 lists: false,
                 max: HITS_MAX,

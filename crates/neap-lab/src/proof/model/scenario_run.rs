@@ -70,7 +70,9 @@ impl ScenarioRun {
         }
         let engine = builder.build();
         let id = SessionId::from_name("proof")?;
-        let mut session = engine.resume(&id, &SessionOptions { set: tested.settings.clone() }).await?;
+        let mut session = engine
+            .resume(&id, &SessionOptions { set: tested.settings.clone(), ..SessionOptions::default() })
+            .await?;
         let budget = session.state().policy().context_budget();
         if let Some(limit) = tested.context_tokens_max.filter(|limit| budget > *limit) {
             session.set("context_tokens_max", &limit.0.to_string()).await?;

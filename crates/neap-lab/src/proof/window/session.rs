@@ -41,7 +41,9 @@ impl MeasuredSession {
         let budget = budget.to_string();
         let set = set.iter().copied().chain([("context_tokens_max", budget.as_str())]);
         let set = set.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-        let session = engine.resume(&SessionId::from_name("proof")?, &SessionOptions { set }).await?;
+        let session = engine
+            .resume(&SessionId::from_name("proof")?, &SessionOptions { set, ..SessionOptions::default() })
+            .await?;
         Ok(Self { model, engine, session, folder })
     }
 

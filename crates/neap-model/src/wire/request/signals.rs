@@ -24,6 +24,7 @@ pub(super) fn from_request(path: &str, headers: &[(String, String)], body: &Obje
     let user = body.object("metadata").and_then(|metadata| metadata.text_of("user_id"));
     Signals {
         session_name: header("x-neap-session").or_else(|| path_session(path)),
+        project: header("x-neap-project"),
         client_session,
         subagent: header("x-claude-code-agent-id").or(thread_apart),
         conversation,

@@ -96,7 +96,7 @@ impl<'a> Command<'a> {
             }
             "/context" => print_context(session).await?,
             "/remember" => memory_commands::remember(engine, session, self.argument).await?,
-            "/recall" => memory_commands::recall(engine, self.argument).await?,
+            "/recall" => memory_commands::recall(engine, session, self.argument).await?,
             "/decide" => memory_commands::decide(engine, session, self.argument).await?,
             "/why" => self.why(engine, session).await?,
             "/help" => print_help(),
@@ -122,7 +122,7 @@ impl<'a> Command<'a> {
             out::print_line(format!("Nothing found for \"{}\".", out::escape_control(self.argument)));
         }
         for hit in &hits {
-            out::print_text(search::render(hit, false));
+            out::print_text(search::render(hit, false, true));
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use neap_core::memory::learn::MemoryCommand;
 use neap_core::memory::{Confidence, MemoryDraft, MemoryKind};
+use neap_core::recall::ProjectFilter;
 use neap_engine::{Agent, Engine, Session};
 
 use crate::cli::{DecideArgs, DecisionFields, MemoryFields};
@@ -38,7 +39,7 @@ pub(super) async fn decide(engine: &Engine, session: &Session, text: &str) -> Re
     store_draft(engine, session, draft).await
 }
 
-pub(super) async fn recall(engine: &Engine, query: &str) -> Result<(), Failure> {
+pub(super) async fn recall(engine: &Engine, session: &Session, query: &str) -> Result<(), Failure> {
     if query.is_empty() {
         out::print_line(
             "Give the words to search for, e.g. /recall staging database, or /recall what did we do yesterday.",
@@ -49,6 +50,7 @@ pub(super) async fn recall(engine: &Engine, query: &str) -> Result<(), Failure> 
         query: query.to_owned(),
         kinds: Vec::new(),
         time: None,
+        project: session.state().head().project.clone().map(ProjectFilter::First),
         superseded: false,
         lists: true,
         max: HITS_MAX,
@@ -60,6 +62,7 @@ pub(super) async fn recall(engine: &Engine, query: &str) -> Result<(), Failure> 
 
 async fn store_draft(engine: &Engine, session: &Session, mut draft: MemoryDraft) -> Result<(), Failure> {
     draft.provenance.session = Some(session.id().clone());
+    let draft = draft.recorded_in(session.state().head().project.as_ref());
     let mut agent = agent(engine).await?;
     let response = agent.run_command(MemoryCommand::Remember(Box::new(draft))).await?;
     memory_output::print_outcome(&agent, response, false).await?;

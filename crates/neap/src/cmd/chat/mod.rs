@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use neap_core::base::message::Incomplete;
-use neap_engine::{Author, Engine, Interrupt, Session, SessionOptions};
+use neap_engine::{Author, Engine, Interrupt, ProjectChoice, Session, SessionOptions};
 
 use crate::app;
 use crate::cli::ChatArgs;
@@ -20,6 +20,7 @@ use crate::cmd::import;
 use crate::env::DataDir;
 use crate::model;
 use crate::out::{self, Failure};
+use crate::project::Asked;
 use command::{AfterCommand, Command};
 use input::{Input, InputLine};
 use past_work::PastWorkTool;
@@ -31,7 +32,14 @@ pub(crate) async fn run(data: &DataDir, args: ChatArgs, json: bool) -> Result<Ex
     if !json {
         import::offer_once(data).await?;
     }
-    let mut builder = app::agent_engine_builder(data)?;
+    let asked = Asked::of(args.project.as_deref())?;
+    // The chat without a name is used everywhere, so it is about no project unless a person says so.
+    let found = if args.session == app::DEFAULT_SESSION { None } else { asked.project() };
+    let mut builder = app::agent_engine_builder(data)?.project(found);
+    let project = match &asked {
+        Asked::Here(_) => ProjectChoice::Keep,
+        Asked::Project(_) | Asked::NoProject | Asked::AllProjects => ProjectChoice::Set(asked.project()),
+    };
     if let Some(tool) = PastWorkTool::if_useful(data, &id).await? {
         builder = builder.host_tools(Arc::new(tool));
     }
@@ -46,7 +54,7 @@ pub(crate) async fn run(data: &DataDir, args: ChatArgs, json: bool) -> Result<Ex
     let engine = builder.build();
     // Embeds new text in the background until the chat ends.
     let _indexer = engine.start_indexer();
-    let mut session = engine.resume(&id, &SessionOptions { set }).await?;
+    let mut session = engine.resume(&id, &SessionOptions { set, project }).await?;
     let mut chosen = chosen;
     if let Some(chosen) = &mut chosen {
         chosen.fit_budget(&mut session).await?;

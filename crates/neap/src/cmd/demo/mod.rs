@@ -40,7 +40,8 @@ pub(crate) async fn run(args: &DemoArgs, json: bool) -> Result<ExitCode, Failure
     let steps: Arc<Mutex<VecDeque<Said>>> = Arc::default();
     let engine = Engine::builder(Arc::new(store)).model(Arc::new(agent(steps.clone()))).build();
     let id = SessionId::from_name("demo").map_err(|error| Failure::new(error.to_string()))?;
-    let mut session = engine.resume(&id, &SessionOptions { set: settings(&profile) }).await?;
+    let mut session =
+        engine.resume(&id, &SessionOptions { set: settings(&profile), ..SessionOptions::default() }).await?;
     let mut stage = Stage::new(json, args.fast);
     stage.begin();
     let mut answer = String::new();

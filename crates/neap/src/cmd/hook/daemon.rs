@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use neap_core::base::project_id::Place;
 use neap_engine::Engine;
 use neap_model::transcript::Program;
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,9 @@ struct RequestHeader {
     /// When the event reached the hook.
     #[serde(default)]
     came: Option<EventArrival>,
+    /// What a person said of the project in the hook's environment.
+    #[serde(default)]
+    place: Option<Place>,
 }
 
 impl RequestHeader {
@@ -35,7 +39,7 @@ impl RequestHeader {
         let program = program.map(|program| program.as_str().to_owned());
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let (agent, store) = (data.agent().to_string(), files::file_id(&data.database_file()));
-        Self { version, agent, store, program, came: None }
+        Self { version, agent, store, program, came: None, place: None }
     }
 }
 
@@ -62,12 +66,12 @@ impl HookServer {
     fn parse_request(&self, bytes: &[u8]) -> Option<HookTask> {
         let (head, event) = bytes.split_at_checked(bytes.iter().position(|byte| *byte == b'\n')?)?;
         let mut head: RequestHeader = serde_json::from_slice(head).ok()?;
-        let arrival = head.came.take();
+        let (arrival, place) = (head.came.take(), head.place.take());
         let program = head.program.as_deref().and_then(program_named);
         if head != RequestHeader::new(&self.data, program) || head.store != self.store {
             return None;
         }
-        HookTask::parse(program, event, arrival).ok()?
+        HookTask::parse(program, event, arrival).ok()?.map(|task| task.with_place(place))
     }
 
     /// Replies, then does the work that nobody waits for. A failure sends no reply.
@@ -100,7 +104,7 @@ mod socket {
     use tokio::sync::watch;
 
     use super::{
-        Arc, DataDir, EVENT_BYTES_MAX, Engine, EventArrival, HookReply, HookServer, Program, RequestHeader,
+        Arc, DataDir, EVENT_BYTES_MAX, Engine, EventArrival, HookReply, HookServer, Place, Program, RequestHeader,
     };
     use crate::files;
 
@@ -117,13 +121,14 @@ mod socket {
         program: Option<Program>,
         event: &[u8],
         arrival: EventArrival,
+        place: Option<Place>,
     ) -> Option<Option<String>> {
         let mut stream = std::os::unix::net::UnixStream::connect(socket_path(data)).ok()?;
         stream
             .set_write_timeout(Some(REPLY_TIMEOUT))
             .and_then(|()| stream.set_read_timeout(Some(REPLY_TIMEOUT)))
             .ok()?;
-        let header = RequestHeader { came: Some(arrival), ..RequestHeader::new(data, program) };
+        let header = RequestHeader { came: Some(arrival), place, ..RequestHeader::new(data, program) };
         let mut request = serde_json::to_vec(&header).ok()?;
         request.push(b'\n');
         stream
@@ -191,13 +196,14 @@ mod socket {
 
 #[cfg(not(unix))]
 mod socket {
-    use super::{DataDir, Engine, EventArrival, Program};
+    use super::{DataDir, Engine, EventArrival, Place, Program};
 
     pub(in super::super) fn ask(
         _: &DataDir,
         _: Option<Program>,
         _: &[u8],
         _: EventArrival,
+        _: Option<Place>,
     ) -> Option<Option<String>> {
         None
     }

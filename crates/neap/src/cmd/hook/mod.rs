@@ -18,12 +18,14 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use neap_core::base::project_id::Place;
 use neap_engine::Engine;
 use neap_model::transcript::Program;
 
 use crate::cli::{Cli, HiddenCommand, HookClient, TopLevel};
 use crate::env::{self, DataDir};
 use crate::out::{self, Failure};
+use crate::project;
 
 /// Default time limit: a second, less the time to start and to exit.
 const DEFAULT_LIMIT: Duration = Duration::from_millis(900);
@@ -121,6 +123,12 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// What a person said of the project. A name that cannot be one must not stop the agent.
+fn place_from_environment() -> Option<Place> {
+    let said = project::from_environment().ok().flatten()?;
+    Some(said.map_or(Place::Unknown, Place::Project))
+}
+
 fn answer_event(
     data: &DataDir,
     program: Option<Program>,
@@ -130,12 +138,14 @@ fn answer_event(
     let read = std::io::stdin().lock().take(daemon::EVENT_BYTES_MAX).read_to_end(&mut bytes);
     read.map_err(|error| format!("cannot read standard input: {error}"))?;
     let Some(event) = task::HookTask::parse(program, &bytes, None)? else { return Ok(None) };
+    let place = place_from_environment();
+    let event = event.with_place(place.clone());
     if event.is_deferred() {
         event.defer(data);
         return spool::enqueue(data, &event).map(|_| None);
     }
     *task.lock().unwrap_or_else(PoisonError::into_inner) = Some(event.clone());
-    daemon::ask(data, program, &bytes, event.arrival()).map_or_else(|| event.run_standalone(data), Ok)
+    daemon::ask(data, program, &bytes, event.arrival(), place).map_or_else(|| event.run_standalone(data), Ok)
 }
 
 pub(crate) fn print_errors(data: &DataDir, json: bool) -> Result<ExitCode, Failure> {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use neap_core::base::digest::Digest;
+use neap_core::base::project_id::Place;
 use neap_core::client::transcript::HookTranscript;
 use neap_core::client::transcript::{PromptFingerprint, RecordBody, Transcript, TranscriptRecord};
 use neap_core::client::{ContentBlock, HistoryItem, Speaker};
@@ -32,6 +33,8 @@ struct SpooledEvent {
     session: String,
     source: String,
     author: Author,
+    #[serde(default)]
+    place: Place,
     transcript: Option<PathBuf>,
     came: EventArrival,
     unnamed: Option<PromptFingerprint>,
@@ -67,6 +70,7 @@ pub(super) fn enqueue(data: &DataDir, event: &HookTask) -> Result<bool, String> 
         session: event.session().to_owned(),
         source: transcript.source,
         author: transcript.author,
+        place: transcript.place,
         transcript: event.transcript().map(PathBuf::from),
         came: event.arrival(),
         unnamed,
@@ -154,11 +158,11 @@ async fn record_file(data: &DataDir, engine: &Engine, path: &Path) -> Result<(),
             return files::rename(path, &set_aside).map_err(|error| error.to_string());
         }
     };
-    let SpooledEvent { program: name, session, source, author, transcript, came, unnamed, parts } = spooled;
+    let SpooledEvent { program: name, session, source, author, place, transcript, came, unnamed, parts } = spooled;
     let program = program_named(&name).ok_or_else(|| format!("'{name}' is not a program with hooks"))?;
     let mut cursor = transcript.map(|path| TranscriptCursor::of(data, program, &session, &path));
     let read = match &mut cursor {
-        Some(cursor) => cursor.import_new(data, engine).await,
+        Some(cursor) => cursor.import_new(data, engine, &place).await,
         None => Ok(()),
     };
     let records = parts.into_iter().map(|SpooledRecord { keys, text, is_summary }| {
@@ -169,7 +173,7 @@ async fn record_file(data: &DataDir, engine: &Engine, path: &Path) -> Result<(),
         TranscriptRecord { keys, at: Some(came.at), message_id: None, body }
     });
     let records = records.collect();
-    let transcript = Transcript { session: program.session_id(&session), source, author, records };
+    let transcript = Transcript { session: program.session_id(&session), source, author, place, records };
     let seen = cursor.zip(unnamed.as_ref()).map(|(cursor, prompt)| cursor.count(prompt, came.position));
     let hook_transcript = HookTranscript { transcript, unkeyed_prompt: unnamed, at: came.at };
     engine

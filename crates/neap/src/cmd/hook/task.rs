@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use neap_core::base::ids::Stamp;
+use neap_core::base::project_id::Place;
 use neap_core::client::transcript::HookTranscript;
 use neap_engine::{Clock, Engine, SystemClock};
 use neap_model::hook::{HookEvent, HookKind, HookReply};
@@ -14,6 +15,7 @@ use serde_json::json;
 
 use super::transcript::{TranscriptCursor, pending_cursors};
 use crate::env::DataDir;
+use crate::project::GitFolders;
 use crate::{agent_profile, app, files, keys, out};
 
 /// When an event arrived and how long the transcript was then; shared by all processes that handle it.
@@ -44,6 +46,16 @@ impl HookTask {
             EventArrival { at: SystemClock.now(), position: called.transcript_path.as_ref().map_or(0, length) }
         });
         Ok(called.kind.map(|moment| Self { called, moment, arrival }))
+    }
+
+    /// Where the agent works; what a person said in the environment comes before the event's folder.
+    pub(super) fn place(&self) -> &Place {
+        &self.called.place
+    }
+
+    pub(super) fn with_place(mut self, place: Option<Place>) -> Self {
+        self.called.place = place.unwrap_or(self.called.place);
+        self
     }
 
     pub(super) fn arrival(&self) -> EventArrival {
@@ -113,7 +125,7 @@ impl HookTask {
         let text = |error: neap_engine::EngineError| error.to_string();
         let mut cursor = self.cursor(data);
         let read = match &mut cursor {
-            Some(cursor) => cursor.import_new(data, engine).await,
+            Some(cursor) => cursor.import_new(data, engine, self.place()).await,
             None => Ok(()),
         };
         if let Some(hook_transcript) = self.untranscribed() {
@@ -125,7 +137,7 @@ impl HookTask {
         // The prompt is recorded even if the transcript cannot be read.
         read?;
         let context = match (actions.reply, &self.called.prompt) {
-            (HookReply::Recap, _) => engine.session_start_context().await.map_err(text)?,
+            (HookReply::Recap, _) => engine.session_start_context(&session, self.place()).await.map_err(text)?,
             (HookReply::Recall, Some(prompt)) => engine.prompt_context(&session, prompt).await.map_err(text)?,
             (HookReply::Recall, None) | (HookReply::Nothing, _) => String::new(),
         };
@@ -136,7 +148,7 @@ impl HookTask {
         let actions = self.moment.actions();
         if actions.imports_backlog {
             for (note, mut cursor) in pending_cursors(data) {
-                cursor.import_new(data, engine).await.map_err(|error| self.error_text(&error))?;
+                cursor.import_new(data, engine, &Place::Unknown).await.map_err(|error| self.error_text(&error))?;
                 let _ = files::remove(&note);
             }
         }
@@ -164,6 +176,7 @@ pub(super) fn open_engine(data: &DataDir, updates_folder: bool) -> Result<Engine
     let builder =
         Engine::builder(store.clone()).agent(data.agent().clone(), agent_profile::load(data).map_err(text)?);
     let builder = builder.keyring(Arc::new(keys::load_or_create(data).map_err(text)?));
+    let builder = builder.project_finder(Arc::new(GitFolders));
     Ok(if updates_folder {
         builder.views(FolderViews::start(data.sessions_folder(), store)).build()
     } else {

@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use neap_core::base::project_id::Place;
 use neap_core::client::transcript::{PromptFingerprint, PromptOccurrences, TranscriptCount};
 use neap_engine::Engine;
 use neap_model::transcript::Program;
@@ -48,7 +49,12 @@ impl TranscriptCursor {
     }
 
     /// Imports what is new, chunk by chunk, saving the position after each.
-    pub(super) async fn import_new(&mut self, data: &DataDir, engine: &Engine) -> Result<(), String> {
+    pub(super) async fn import_new(
+        &mut self,
+        data: &DataDir,
+        engine: &Engine,
+        place: &Place,
+    ) -> Result<(), String> {
         let Some(program) = program_named(&self.program) else { return Ok(()) };
         // A pipe or device might block forever.
         let Ok(Some(mut file)) = bounded_lines::open_regular(&self.path) else { return Ok(()) };
@@ -64,7 +70,10 @@ impl TranscriptCursor {
                 break;
             };
             let read = read_appended(program, &self.session, &text, self.offset, &mut self.sayings);
-            for transcript in read.transcripts {
+            for mut transcript in read.transcripts {
+                if *place != Place::Unknown {
+                    transcript.place.clone_from(place);
+                }
                 engine.import_transcript(&transcript).await.map_err(|error| error.to_string())?;
             }
             self.offset += bytes;

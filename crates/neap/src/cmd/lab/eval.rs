@@ -1,12 +1,12 @@
 //! `neap lab eval`: measures how much of a question's evidence is in its assembled context, on any conversations.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use neap_lab::eval::{self, CURVE_BUDGETS, EvalOptions, RankingTerm, Suite};
+use neap_lab::eval::{self, CURVE_BUDGETS, EvalOptions, EvalTally, RankingTerm, Sharing, Suite};
 
 use super::eval_output;
-use crate::cli::{EvalArgs, EvalSuite};
+use crate::cli::{EvalArgs, EvalSuite, SharedStore};
 use crate::out::{self, Failure};
 use crate::{embedder, files, progress};
 
@@ -50,7 +50,11 @@ pub(crate) fn run(args: &EvalArgs, json: bool) -> Result<ExitCode, Failure> {
             .hint("name a file that ends in .svg"));
     }
     let mut measured = Vec::new();
-    for path in &args.files {
+    if let Some(how) = args.shared {
+        measured.push(measure_shared(args, &options, how, json)?);
+    }
+    let alone: &[PathBuf] = if args.shared.is_some() { &[] } else { &args.files };
+    for path in alone {
         let name = file_stem(path);
         let tally = eval::measure(&name, eval::read(path)?, &options, args.threads, &progress::show)?;
         if !json {
@@ -68,6 +72,29 @@ pub(crate) fn run(args: &EvalArgs, json: bool) -> Result<ExitCode, Failure> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// All files as one.
+fn measure_shared(
+    args: &EvalArgs,
+    options: &EvalOptions,
+    how: SharedStore,
+    json: bool,
+) -> Result<(String, EvalTally), Failure> {
+    let mut conversations = Vec::new();
+    for path in &args.files {
+        conversations.extend(eval::read(path)?);
+    }
+    let sharing = match how {
+        SharedStore::Projects => Sharing::Projects,
+        SharedStore::Nothing => Sharing::Nothing,
+    };
+    let name = "shared".to_owned();
+    let tally = eval::measure_shared(&name, conversations, options, sharing, &progress::show)?;
+    if !json {
+        out::print_text(eval_output::render(&name, &tally, options));
+    }
+    Ok((name, tally))
 }
 
 /// True for `.svg` and for names without an extension.

@@ -136,7 +136,7 @@ pub(crate) async fn run(data: &DataDir, args: ReplayArgs, json: bool) -> Result<
             .hint("name a .jsonl file, or - for standard input")
     })?;
     let model = Arc::new(ScriptedModel::new());
-    let options = SessionOptions { set: args.set };
+    let options = SessionOptions { set: args.set, ..SessionOptions::default() };
     // Without --session the turns go to a temporary store.
     let scratch = tempfile::tempdir()?;
     let engine = match &args.session {

@@ -80,10 +80,11 @@ fn table(records: &[Memory]) -> String {
             status_text(memory),
             memory.created.date(),
             memory.provenance.label(),
+            memory.project.as_ref().map_or_else(String::new, ToString::to_string),
             memory_output::memory_line(memory),
         ]
     };
-    out::table(&["id", "status", "written", "by", "what"], &records.iter().map(row).collect::<Vec<_>>())
+    out::table(&["id", "status", "written", "by", "project", "what"], &records.iter().map(row).collect::<Vec<_>>())
 }
 
 fn status_text(memory: &Memory) -> String {

@@ -13,10 +13,12 @@ use tokio::process::Command;
 use tokio::sync::oneshot;
 
 use super::serve;
+use crate::app;
 use crate::cli::RunArgs;
 use crate::env::{self, DataDir};
 use crate::mcp_token;
 use crate::out::{self, Failure};
+use crate::project::Asked;
 use agents::{AgentProgram, url_variables};
 
 pub(crate) async fn run(data: &DataDir, args: RunArgs, json: bool) -> Result<ExitCode, Failure> {
@@ -32,8 +34,10 @@ pub(crate) async fn run(data: &DataDir, args: RunArgs, json: bool) -> Result<Exi
     // There is no /mcp here, but a client may send its token by mistake.
     let token = mcp_token::load_existing(data)?;
     let (token, limits) = (token.as_deref(), ProxyLimits::default());
-    let server =
-        serve::build_server(data, bound, Vec::new(), &proxy, Tenancy::Single, TokenGuard::new(token), limits)?;
+    let project = Asked::of(None)?.project();
+    let engine = app::proxy_engine_builder(data)?.callers(Tenancy::Single).project(project);
+    let guard = TokenGuard::new(token);
+    let server = serve::build_server(data, bound, Vec::new(), &proxy, engine, guard, limits)?;
     let url = format!("http://{}", server.address());
     let out_of_reach = agent.and_then(|agent| agent.out_of_reach(env::has_prefix));
     if let Some(reason) = out_of_reach {

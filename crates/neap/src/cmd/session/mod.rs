@@ -12,11 +12,12 @@ use neap_store::{SessionInfo, StoreError, folder};
 use crate::cli::{SessionArgs, SessionSubcommand};
 use crate::env::DataDir;
 use crate::out::{self, BOLD, DIM, Failure, thousands};
+use crate::project::Asked;
 use crate::{app, cmd};
 
 pub(crate) async fn run(data: &DataDir, args: SessionArgs, json: bool) -> Result<ExitCode, Failure> {
     match args.what {
-        SessionSubcommand::List => list(data, json).await,
+        SessionSubcommand::List(args) => list(data, args.project.as_deref(), json).await,
         SessionSubcommand::Show(args) => show::run(data, &args, json).await,
         SessionSubcommand::Export(args) => export::run(data, &args, json).await,
         SessionSubcommand::Import(args) => import::run(data, &args, json).await,
@@ -27,15 +28,22 @@ pub(crate) async fn run(data: &DataDir, args: SessionArgs, json: bool) -> Result
     }
 }
 
-async fn list(data: &DataDir, json: bool) -> Result<ExitCode, Failure> {
+async fn list(data: &DataDir, project: Option<&str>, json: bool) -> Result<ExitCode, Failure> {
     let (mut sessions, mut lost) = (Vec::new(), Vec::new());
     if app::has_store(data)? {
         let engine = app::read_engine(data)?;
         lost = folder::newer_folders(engine.store().as_ref(), &data.sessions_folder()).await?;
         sessions = engine.sessions().await?;
     }
+    match project.map(|name| Asked::of(Some(name))).transpose()? {
+        Some(Asked::Project(project)) => sessions.retain(|info| info.project.as_ref() == Some(&project)),
+        Some(Asked::NoProject) => sessions.retain(|info| info.project.is_none()),
+        Some(Asked::AllProjects | Asked::Here(_)) | None => {}
+    }
     if json {
         out::print_json(&sessions)?;
+    } else if project.is_some() && sessions.is_empty() {
+        out::print_line(format!("{DIM}No sessions of this project.{DIM:#}"));
     } else if sessions.is_empty() && lost.is_empty() {
         out::print_line(format!("{DIM}No sessions yet: `neap chat` starts one.{DIM:#}"));
     } else {
@@ -57,9 +65,13 @@ fn print(sessions: &[SessionInfo]) {
                 thousands(info.turns.0),
                 thousands(info.efforts),
                 out::time(info.updated),
-                if info.scrubbed { "erased".to_owned() } else { String::new() },
+                match &info.project {
+                    _ if info.scrubbed => "erased".to_owned(),
+                    Some(project) => project.to_string(),
+                    None => String::new(),
+                },
             ]
         })
         .collect();
-    out::print_text(out::table(&["session", "turns", "efforts", "last changed", ""], &rows));
+    out::print_text(out::table(&["session", "turns", "efforts", "last changed", "project"], &rows));
 }
