@@ -278,7 +278,7 @@ struct Search {
 pub(super) async fn recall(api: Arc<Api>, call: Call) -> Outcome {
     let Search { query, kinds, time, superseded, max } = call.body()?;
     let max = super::search::most(max)?.min(HITS_MAX);
-    let command = MemoryCommand::Recall { query, kinds, time, superseded, lists: true, max };
+    let command = MemoryCommand::Recall { query, kinds, time, superseded, lists: true, project: None, max };
     match api.agent().await?.run_command(command).await? {
         MemoryResponse::Refused(refusal) => Err(refusal.into()),
         MemoryResponse::Found { hits } => Ok(Answer::Json(fit(whole(&hits)?))),

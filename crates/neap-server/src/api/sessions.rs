@@ -64,7 +64,7 @@ pub(super) async fn put(api: Arc<Api>, call: Call) -> Outcome {
             .hint("use letters, digits and hyphens")
     })?;
     api.check_not_erased(&id).await?;
-    let options = SessionOptions { set: set.into_iter().collect() };
+    let options = SessionOptions { set: set.into_iter().collect(), ..SessionOptions::default() };
     // A session that exists is not continued, only changed.
     let session = match api.engine.attach(&id).await {
         Ok(mut session) => {
