@@ -143,3 +143,81 @@ fn search_filter(state: &SessionState) -> Filter {
 fn round_score(score: f64) -> f64 {
     (score * 1000.0).round() / 1000.0
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::digest::Digest;
+    use crate::base::ids::{SessionId, StreamId, TurnNo};
+    use crate::base::policy::Policy;
+    use crate::base::project_id::ProjectId;
+    use crate::base::tokens::Tokens;
+    use crate::client::{HistoryHead, HistoryLink};
+    use crate::recall::{Candidate, RankFactors, Ranked, TextId, TextKind};
+    use crate::session::event::{ClientEvent, SessionEvent};
+    use crate::session::state::NewSession;
+
+    fn session(project: Option<&str>) -> SessionState {
+        let id: StreamId = SessionId::parse("own").expect("an id").into();
+        let (policy, project) = (Policy::default(), project.and_then(|name| ProjectId::from_name(name).ok()));
+        let mut state = SessionState::default();
+        state.create_if_new(Stamp(1), NewSession { id: &id, encoding: "words", policy, imported_from: None });
+        state.record(Stamp(1), SessionEvent::ProjectSet { project });
+        state
+    }
+
+    fn found(stream: &str, key: TextKey, kind: TextKind, text: &str) -> FoundText {
+        let candidate = Candidate {
+            id: TextId { stream: StreamId::parse(stream).expect("an id"), key },
+            kind,
+            turn: TurnNo(7),
+            position: 1,
+            at: Stamp(1),
+            project: None,
+            speaker: None,
+            tokens: Tokens(1),
+            term_count: 1,
+            hits: vec![1],
+            similarity: None,
+        };
+        let ranked = Ranked { candidate, score: 1.0, factors: RankFactors::default(), matched_idf: 1.0 };
+        FoundText { ranked, scope: Some(crate::base::message::Scope::Ambient), text: text.into() }
+    }
+
+    /// I11: a caller of the proxy reaches no session but its own, whatever project it names.
+    #[test]
+    fn a_project_is_searched_whole_but_not_by_callers() {
+        assert_eq!(search_filter(&session(None)), Filter::for_stream(&StreamId::parse("own").expect("an id")));
+        let mut state = session(Some("shop"));
+        assert_eq!(search_filter(&state).streams, None);
+        let digest = Digest::of("test", &[b"x"]);
+        let (turn, links) = (TurnNo(0), vec![HistoryLink { digest, turn: TurnNo(0) }]);
+        let history = HistoryHead { asked: digest, answered: Vec::new() };
+        let tenant = Tenant::from_key(Some("k"));
+        state.record(Stamp(2), ClientEvent::HistoryLinked { turn, links, history, tenant: Some(tenant) });
+        assert_eq!(search_filter(&state), Filter::for_stream(&StreamId::parse("own").expect("an id")));
+    }
+
+    #[test]
+    fn a_match_in_another_session_names_it() {
+        let state = session(Some("shop"));
+        let effort = TextKey::Effort(EffortId::parse("auth-fix").expect("an id"));
+        let message = TextKey::Message(crate::base::ids::Seq(9));
+        let all = [
+            found("other", effort, TextKind::Effort, "auth-fix auth fix The clock was late."),
+            found("other", message, TextKind::User, "the auth clock is late"),
+        ];
+        for (in_logs, want) in [(false, 1), (true, 2)] {
+            let query = EffortQuery::parse(&state, "auth clock", in_logs).expect("it has words");
+            let answer: serde_json::Value =
+                serde_json::from_str(&query.render_results(&state, &all)).expect("JSON");
+            let results = answer["results"].as_array().expect("a list");
+            assert_eq!(results.len(), want, "{answer}");
+            assert!(results.iter().all(|found| found["session"] == "other"), "{answer}");
+            assert_eq!(results[0]["id"], "auth-fix");
+            if in_logs {
+                assert!(results[1]["quote"].as_str().is_some_and(|quote| quote.starts_with("turn 7")), "{answer}");
+            }
+        }
+    }
+}
