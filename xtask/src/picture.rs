@@ -12,6 +12,7 @@ const TOP: usize = 56;
 const FONT: &str = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace";
 
 /// `picture <input> <output.svg> <what it shows>`: the input has the escape sequences of colours.
+#[allow(clippy::disallowed_methods, reason = "a picture is made anew")]
 pub(crate) fn run(args: &[String]) -> anyhow::Result<()> {
     let [input, output, label] = args else {
         anyhow::bail!("give a file with what was printed, an .svg and a label")

@@ -1,3 +1,4 @@
+//! Projects of folders: worktrees, clones, submodules, bare repositories and remotes with passwords.
 use std::path::Path;
 
 use super::*;
