@@ -1,3 +1,5 @@
+//! Repositories as git makes them, as far as they are read.
+
 use std::path::Path;
 
 use super::*;
