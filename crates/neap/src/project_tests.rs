@@ -1,4 +1,5 @@
-//! Projects of folders: worktrees, clones, submodules, bare repositories and remotes with passwords.
+//! Repositories as git makes them, as far as they are read.
+
 use std::path::Path;
 
 use super::*;

@@ -90,7 +90,7 @@ impl MemoryHit {
             "source": self.source,
         });
         insert_some(&mut record, "project", self.project.as_ref().map(|project| json!(project)));
-        insert_some(&mut record, "nearest", self.is_nearest.then_some(json!(true)));
+        insert_some(&mut record, "nearest", self.is_nearest.then_some(Value::Bool(true)));
         insert_some(&mut record, "supersedes", (!self.supersedes.is_empty()).then(|| json!(self.supersedes)));
         record
     }

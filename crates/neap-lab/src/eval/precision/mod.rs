@@ -105,10 +105,11 @@ async fn remember_all(engine: &Engine, world: &World) -> Result<BTreeMap<MemoryI
     let mut keys = BTreeMap::new();
     for (key, body) in &world.records {
         let draft = MemoryDraft::new(body.clone(), Provenance::from_author(Author::Person));
-        match agent.run_command(MemoryCommand::Remember(Box::new(draft))).await? {
-            MemoryResponse::Remembered { id, .. } => keys.insert(id, key.clone()),
-            other => return Err(LabError::new(format!("{key} was not remembered: {}", other.to_json()))),
+        let response = agent.run_command(MemoryCommand::Remember(Box::new(draft))).await?;
+        let MemoryResponse::Remembered { id, .. } = response else {
+            return Err(LabError::new(format!("{key} was not remembered: {}", response.to_json())));
         };
+        keys.insert(id, key.clone());
     }
     Ok(keys)
 }

@@ -27,14 +27,17 @@ fn environment_texts(item: &HistoryItem) -> impl Iterator<Item = &str> {
     item.blocks.iter().filter_map(move |block| match block {
         ContentBlock::Text(text) => {
             let begins = |mark: &&str| text.trim_start().starts_with(*mark);
-            (is_system || ENVIRONMENT.iter().any(|mark| begins(&mark))).then_some(text.as_str())
+            (is_system || ENVIRONMENT.iter().any(begins)).then_some(text.as_str())
         }
-        _ => None,
+        ContentBlock::Thinking
+        | ContentBlock::ToolCall(_)
+        | ContentBlock::ToolResult { .. }
+        | ContentBlock::Other { .. } => None,
     })
 }
 
 fn folder_in(text: &str) -> Option<&str> {
-    let labelled = || Some(text.split_once(FOLDER_LABEL)?.1.lines().next()?);
+    let labelled = || text.split_once(FOLDER_LABEL)?.1.lines().next();
     let tagged = || Some(text.split_once(FOLDER_TAGS.0)?.1.split_once(FOLDER_TAGS.1)?.0);
     let folder = tagged().or_else(labelled)?.trim().trim_matches('`');
     (!folder.is_empty() && folder.len() <= FOLDER_BYTES_MAX).then_some(folder)
