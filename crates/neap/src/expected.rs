@@ -56,18 +56,15 @@ pub(crate) fn print(id: &str, found: &Expectation, scores: &str, json: bool) -> 
 pub(crate) async fn memory_outcome(
     agent: &mut Agent,
     id: MemoryId,
-    command: MemoryCommand,
+    mut command: MemoryCommand,
     max: usize,
 ) -> Result<Expectation, Failure> {
     if agent.get(id).await?.is_none() {
         return Ok(Expectation::lost(Stage::NotStored));
     }
-    let command = match command {
-        MemoryCommand::Recall { query, kinds, time, project, superseded, lists, max: _ } => {
-            MemoryCommand::Recall { query, kinds, time, project, superseded, lists, max: HITS_MAX }
-        }
-        other => other,
-    };
+    if let MemoryCommand::Recall { max, .. } = &mut command {
+        *max = HITS_MAX;
+    }
     let MemoryResponse::Found { hits } = agent.run_command(command).await? else {
         return Ok(Expectation::lost(Stage::NotProposed));
     };

@@ -41,6 +41,18 @@ fn what_answers_is_recalled_and_the_current_answer_comes_first() {
 }
 
 #[test]
+fn conversations_in_one_store_are_asked_within_their_projects() {
+    let neap = Neap::new();
+    let file = neap.file("talks.jsonl", TALKS);
+    for how in ["projects", "nothing"] {
+        let said = eval(&neap, &[&file, "--suite", "recall", "--budget", "1000", "--shared", how]);
+        assert_eq!(said["files"][0]["file"], "shared", "{said}");
+        assert_eq!(row(&said, "single", 1_000)["recall"], 100.0, "{how}: {said}");
+    }
+    assert!(!neap.data().exists(), "nothing is kept");
+}
+
+#[test]
 fn a_compressed_file_is_the_same_and_a_curve_can_be_drawn() {
     let neap = Neap::new();
     let plain = neap.file("talks.jsonl", TALKS);
