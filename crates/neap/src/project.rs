@@ -214,5 +214,6 @@ impl Remote {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "repositories of tests")]
 #[path = "project_tests.rs"]
 mod tests;
