@@ -5,6 +5,7 @@ use std::time::Instant;
 use neap_core::base::tokens::Tokens;
 use neap_core::recall::Filter;
 use neap_core::text::fold_whitespace;
+use neap_core::text::render::quote_lines;
 use neap_engine::{RecalledContext, RetrievalRequest};
 
 use super::EvalOptions;
@@ -71,7 +72,8 @@ async fn ask(
 
 fn score_answer(conversation: &Conversation, question: &Question, found: &RecalledContext) -> QuestionScore {
     let context = fold_whitespace(&found.text);
-    let contains = |text: &str| context.contains(&fold_whitespace(text));
+    // A page quotes the further lines of a text.
+    let contains = |text: &str| context.contains(&fold_whitespace(&quote_lines(text.trim())));
     let turns = conversation.turns.iter().filter(|turn| question.evidence.contains(&turn.id));
     let evidence: Vec<bool> = turns.map(|turn| contains(&turn.text)).collect();
     let has_answer = |text: &str| {
@@ -86,5 +88,31 @@ fn score_answer(conversation: &Conversation, question: &Question, found: &Recall
         has_answer: has_answer(&found.text),
         evidence,
         tokens: found.tokens.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use neap_core::recall::RankWeights;
+
+    use super::*;
+    use crate::eval::{Suite, measure};
+
+    #[test]
+    fn a_turn_of_several_lines_is_found() {
+        let conversation = r#"{"turns": [{"id": "1", "who": "Ann", "text": "I bought a bike.\n It is red.\n"}],
+            "questions": [{"q": "Which bike did Ann buy?", "evidence": [1]}]}"#;
+        let conversation = serde_json::from_str(conversation).expect("it is one");
+        let options = EvalOptions {
+            budgets: vec![500],
+            suites: vec![Suite::Recall],
+            weights: RankWeights::default(),
+            ablations: Vec::new(),
+            embedder: None,
+            with_baselines: false,
+        };
+        let tally = measure("", vec![conversation], &options, 1, &|_, _, _| ()).expect("it can be measured");
+        let sums: Vec<_> = tally.sums.values().map(|sum| (sum.with_evidence, sum.recall)).collect();
+        assert_eq!(sums, [(1, 1.0)]);
     }
 }
