@@ -9,6 +9,7 @@ use crate::env::DataDir;
 use crate::mcp_token;
 use crate::out::Failure;
 
+#[derive(Default)]
 pub(crate) struct ApiTokens {
     pub(crate) tokens: Vec<ApiToken>,
     /// Their texts, which must not reach a provider.

@@ -10,7 +10,7 @@ use super::Cli;
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Talk", &["demo", "chat", "run", "serve", "mcp"]),
     ("Set up", &["install", "import"]),
-    ("Look", &["search", "context", "explain", "report"]),
+    ("Look", &["ui", "search", "context", "explain", "report"]),
     ("Manage", &["remember", "recall", "session", "memory", "store", "lab"]),
 ];
 
@@ -52,7 +52,7 @@ mod tests {
         let shown = command.get_subcommands().filter(|one| !one.is_hide_set()).map(clap::Command::get_name);
         let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
         let mut shown: Vec<&str> = shown.collect();
-        assert!(shown.len() <= 17, "{shown:?}");
+        assert!(shown.len() <= 18, "{shown:?}");
         grouped.sort_unstable();
         shown.sort_unstable();
         assert_eq!(grouped, shown);

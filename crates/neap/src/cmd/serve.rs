@@ -15,7 +15,7 @@ use neap_server::access::{Access, ApiToken, McpGate, Scope};
 use neap_server::mcp::{McpHttp, McpState, Server, ServerDefaults, SessionLimits};
 use neap_server::proxy::{BoundProxy, Decider, ProxyLimits, ProxyServer, ThrottledLog, TokenGuard, Upstreams};
 
-use crate::api_token;
+use crate::api_token::{self, ApiTokens};
 use crate::app;
 use crate::cli::{CallersName, OverBudget, ProxyArgs, ServeArgs};
 use crate::cmd::ui;
@@ -42,7 +42,11 @@ pub(crate) async fn run(data: &DataDir, args: ServeArgs) -> Result<ExitCode, Fai
     let secret = token.as_ref().map(|token| token.text.as_str());
     let limits = ProxyLimits { connections_max: usize::from(max_connections), ..ProxyLimits::default() };
     let has_names = !allow_host.is_empty();
-    let tokens = api_token::load_or_create(data)?;
+    // A disk that is full or read-only costs the API its tokens, never the proxy its start.
+    let tokens = api_token::load_or_create(data).unwrap_or_else(|error| {
+        out::print_notice(format!("the API has no token, so that programs cannot use it: {error}"));
+        ApiTokens::default()
+    });
     let guard = tokens.secrets.iter().fold(TokenGuard::new(secret), |guard, token| guard.with_head_only(token));
     let engine = app::proxy_engine_builder(data)?.callers(callers);
     let server = build_server(data, bound, allow_host.clone(), &proxy, engine, guard, limits)?;

@@ -30,7 +30,7 @@ struct RequestHeader {
     #[serde(default)]
     came: Option<EventArrival>,
     /// What a person said of the project in the hook's environment.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     place: Option<Place>,
 }
 
