@@ -174,7 +174,7 @@ fn a_newer_format_is_left_alone() {
     sql(&path, "PRAGMA user_version = 99");
     let before = tree(dir.path());
     let opened = SqliteStore::open(&path);
-    assert!(matches!(opened, Err(StoreError::Newer { found: 99, supported: 10, .. })));
+    assert!(matches!(opened, Err(StoreError::Newer { found: 99, supported: 11, .. })));
     assert_eq!(tree(dir.path()), before);
 }
 
