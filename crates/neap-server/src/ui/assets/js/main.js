@@ -24,7 +24,8 @@ async function showPlace() {
   current.abort();
   current = new AbortController();
   const { signal } = current;
-  const place = parsePlace(location.hash);
+  const { hash } = location;
+  const place = parsePlace(hash);
   const screen = screenOf(place.screen) ?? SCREENS[0];
   if (!screen) return;
   shell.setScreen(screen.id);
@@ -35,7 +36,8 @@ async function showPlace() {
   fill(shell.main, host);
   try {
     const [module, session] = await Promise.all([screen.load(), chooseSession(place.session, signal)]);
-    if (signal.aborted) return;
+    // An address that changed meanwhile is shown by its own event, which comes later.
+    if (signal.aborted || location.hash !== hash) return;
     rememberSession(session);
     shell.setSession(session);
     listen();
