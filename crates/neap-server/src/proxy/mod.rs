@@ -1,6 +1,6 @@
 //! HTTP proxy between any OpenAI- or Anthropic-compatible client and its provider.
 //!
-//! [`OriginCheck`] admits a request, `body` reads and decompresses it, `upload` forwards one that need not be read
+//! `OriginCheck` admits a request, `body` reads and decompresses it, `upload` forwards one that need not be read
 //! while it arrives, `decide` alone may change it, `upstream` picks its provider, `http_clients` sends it there, and
 //! `relay` returns the response, while `response_recorder` records it. `tool_loop` runs Neap's own tools,
 //! `token_guard` keeps the token of `/mcp` from providers, and `unrecorded` counts and reports what could not be
