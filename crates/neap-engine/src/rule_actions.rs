@@ -1,4 +1,4 @@
-//! Carries out what the rules decide about efforts where a session's model calls no tools ([`EffortRules`]).
+//! Carries out what the rules decide about efforts where a session's model calls no tools (`EffortRules`).
 
 use neap_core::client::{RuleAction, enter_effort};
 use neap_core::session::event::EffortEvent;
