@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use neap_core::recall::Embedding;
+use neap_core::recall::{Embedding, UnembeddedText};
 use neap_core::text::secrets::Masking;
 use neap_model::ModelError;
 
@@ -13,8 +13,6 @@ use crate::parts::Parts;
 
 /// Texts per indexing batch.
 const BATCH: usize = 32;
-/// Bytes of a text that are embedded, from its beginning.
-const TEXT_BYTES_MAX: usize = 1_200;
 /// Bytes of a query that are embedded, from its beginning.
 const QUERY_BYTES_MAX: usize = 4_096;
 /// Bytes of a query that are masked before it is cut to [`QUERY_BYTES_MAX`].
@@ -70,9 +68,10 @@ impl QueryEmbedState {
 }
 
 impl Parts {
-    /// Empty without an embedder.
-    pub(crate) fn embedder_name(&self) -> String {
-        self.embedder.as_ref().map_or_else(String::new, |embedder| embedder.identity().to_owned())
+    /// The model of the stored embeddings that a query is compared with; empty without an embedder.
+    pub(crate) fn stored_model(&self) -> String {
+        let embedder = self.embedder.as_ref();
+        embedder.map_or_else(String::new, |embedder| UnembeddedText::stored_model(embedder.identity()))
     }
 
     pub(crate) async fn embed_query(&self, question: &str) -> Option<Embedding> {
@@ -147,14 +146,15 @@ impl Engine {
         let Some(embedder) = &self.parts.embedder else { return Ok(0) };
         embedder.prepare().await?;
         let store = self.parts.store.as_ref();
-        let waiting = store.unembedded(embedder.identity(), BATCH).await?;
+        let model = UnembeddedText::stored_model(embedder.identity());
+        let waiting = store.unembedded(&model, BATCH).await?;
         if waiting.is_empty() {
             return Ok(0);
         }
-        let heads: Vec<&str> =
-            waiting.iter().map(|(_, text)| &text[..text.floor_char_boundary(TEXT_BYTES_MAX)]).collect();
-        let mut embeddings = Vec::with_capacity(heads.len());
-        for chunk in heads.chunks(embedder.batch_size().clamp(1, BATCH)) {
+        let texts: Vec<String> = waiting.iter().map(UnembeddedText::to_embed).collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let mut embeddings = Vec::with_capacity(texts.len());
+        for chunk in texts.chunks(embedder.batch_size().clamp(1, BATCH)) {
             let made = embedder.embed(chunk).await?;
             let is_short = made.len() < chunk.len();
             embeddings.extend(made);
@@ -166,8 +166,8 @@ impl Engine {
             }
         }
         let count = embeddings.len();
-        let batch = waiting.into_iter().zip(embeddings).map(|((id, text), embedding)| (id, text, embedding));
-        store.put_embeddings(embedder.identity(), batch.collect()).await?;
+        let batch = waiting.into_iter().zip(embeddings).map(|(text, embedding)| (text.id, text.text, embedding));
+        store.put_embeddings(&model, batch.collect()).await?;
         Ok(count)
     }
 

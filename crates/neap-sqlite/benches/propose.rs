@@ -111,7 +111,7 @@ async fn embed(store: &SqliteStore, dice: &mut Dice) {
         if waiting.is_empty() {
             return;
         }
-        let batch = waiting.into_iter().map(|(id, text)| (id, text, dice.embedding()));
+        let batch = waiting.into_iter().map(|waits| (waits.id, waits.text, dice.embedding()));
         store.put_embeddings(MODEL, batch.collect()).await.unwrap();
     }
 }

@@ -211,6 +211,30 @@ pub(super) fn kind_and_turn(db: &Connection, text: i64) -> rusqlite::Result<Opti
     Ok(found.and_then(|(kind, turn)| Some((kind_from_number(kind)?, TurnNo(turn as u64)))))
 }
 
+pub(super) fn kind_and_speaker(
+    db: &Connection,
+    text: i64,
+) -> rusqlite::Result<Option<(TextKind, Option<String>)>> {
+    let found: Option<(i64, Option<String>)> = db
+        .prepare_cached("SELECT kind, who FROM cards WHERE text = ?")?
+        .query_row([text], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    Ok(found.and_then(|(kind, who)| Some((kind_from_number(kind)?, who))))
+}
+
+/// The message before a message in its stream.
+pub(super) fn message_before(db: &Connection, text: i64) -> rusqlite::Result<Option<i64>> {
+    if !rowids::is_message(text) {
+        return Ok(None);
+    }
+    let (first, _) = rowids::message_range(rowids::stream_of(text));
+    db.prepare_cached(
+        "SELECT text FROM cards WHERE text BETWEEN ?1 AND ?2 - 1 AND nth > 0 ORDER BY text DESC LIMIT 1",
+    )?
+    .query_row([first, text], |row| row.get(0))
+    .optional()
+}
+
 /// A text's kind, time and checksum.
 pub(super) fn text_meta(db: &Connection, text: i64) -> rusqlite::Result<Option<(TextKind, Stamp, u32)>> {
     let found = db

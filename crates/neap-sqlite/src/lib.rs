@@ -51,7 +51,7 @@ use neap_core::base::digest::Digest;
 use neap_core::base::ids::{Seq, SessionId, Stamp, StreamId, TurnNo};
 use neap_core::base::message::Scope;
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, RecallResponse};
-use neap_core::recall::{Candidates, Embedding, Query, RankedResults, RankedSearch, TextId};
+use neap_core::recall::{Candidates, Embedding, Query, RankedResults, RankedSearch, TextId, UnembeddedText};
 use neap_core::session::log::{Log, LogRequest};
 use neap_core::session::state::SessionState;
 use neap_core::text::secrets::Masking;
@@ -279,7 +279,7 @@ impl SearchStore for SqliteStore {
         self.readers.read(move |db| texts::scopes(db, &ids)).await
     }
 
-    async fn unembedded(&self, model: &str, max: usize) -> Result<Vec<(TextId, Arc<str>)>, StoreError> {
+    async fn unembedded(&self, model: &str, max: usize) -> Result<Vec<UnembeddedText>, StoreError> {
         let model = model.to_owned();
         self.readers.read(move |db| vectors::unembedded(db, &model, max)).await
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use neap_core::base::ids::{EffortId, Seq, StreamId};
 use neap_core::base::message::Scope;
 use neap_core::memory::Memory;
-use neap_core::recall::{TextId, TextKey};
+use neap_core::recall::{TextId, TextKey, UnembeddedText, message_end};
 use neap_core::session::effort::Effort;
 use neap_core::session::indexed_text;
 use neap_core::session::project::effort_text;
@@ -146,6 +146,25 @@ pub(super) fn text_contents(
         }
     }
     Ok(contents)
+}
+
+/// What is embedded of these texts, without those that cannot be read.
+pub(super) fn unembedded_texts(db: &Connection, texts: &[i64]) -> rusqlite::Result<Vec<UnembeddedText>> {
+    let mut before = Vec::with_capacity(texts.len());
+    for text in texts {
+        // No text has this rowid.
+        before.push(cards::message_before(db, *text)?.unwrap_or(-1));
+    }
+    let contents = text_contents(db, texts, true)?;
+    let contents_before = text_contents(db, &before, false)?;
+    let (mut ids, mut found) = (IdCache::default(), Vec::with_capacity(texts.len()));
+    for ((rowid, content), before) in texts.iter().zip(contents).zip(contents_before) {
+        let Some((kind, speaker)) = cards::kind_and_speaker(db, *rowid)? else { continue };
+        let Some((id, text)) = ids.id(db, *rowid)?.zip(content) else { continue };
+        let before = before.map(|text| message_end(&text)).unwrap_or_default();
+        found.push(UnembeddedText { id, text, kind, speaker, before });
+    }
+    Ok(found)
 }
 
 fn is_withheld(db: &Connection, stream: i64, turn: u64) -> rusqlite::Result<bool> {

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use neap_core::recall::{Embedding, TextId};
+use neap_core::recall::{Embedding, TextId, UnembeddedText};
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 
 use super::db_error::DbError;
@@ -327,7 +327,7 @@ const UNEMBEDDED_SQL: &str = "SELECT text, text FROM unembedded WHERE text > ?1 
 const OTHER_MODELS_SQL: &str = "SELECT id, text FROM vector_index WHERE id > ?1 AND signs IS NOT NULL
      AND model NOT IN (SELECT model FROM models WHERE name = ?3) ORDER BY id LIMIT ?2";
 
-pub(super) fn unembedded(db: &Connection, model: &str, max: usize) -> Result<Vec<(TextId, Arc<str>)>, DbError> {
+pub(super) fn unembedded(db: &Connection, model: &str, max: usize) -> Result<Vec<UnembeddedText>, DbError> {
     let mut found = Vec::new();
     let others: Option<i64> = db
         .prepare_cached(
@@ -350,12 +350,7 @@ pub(super) fn unembedded(db: &Connection, model: &str, max: usize) -> Result<Vec
             let Some((end, _)) = page.last() else { break };
             last = *end;
             let rowids: Vec<i64> = page.iter().map(|(_, text)| *text).collect();
-            let words = texts::text_contents(db, &rowids, true)?;
-            let mut ids = texts::IdCache::default();
-            for (text, words) in rowids.into_iter().zip(words) {
-                let id = ids.id(db, text)?;
-                found.extend(id.zip(words));
-            }
+            found.extend(texts::unembedded_texts(db, &rowids)?);
         }
     }
     Ok(found)

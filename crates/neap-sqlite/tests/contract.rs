@@ -75,6 +75,7 @@ contract! {
     meaning_proposes_the_nearest
     a_text_that_changes_is_embedded_anew
     another_model_takes_over
+    a_message_waits_with_the_end_of_the_one_before
     what_was_said_beside_is_found
     texts_are_read_by_their_ids
     a_withheld_turn_has_no_words

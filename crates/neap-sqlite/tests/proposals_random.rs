@@ -9,7 +9,7 @@ use neap_core::base::message::Scope;
 use neap_core::base::tokens::Tokens;
 use neap_core::memory::{Memory, MemoryKind, MemoryWrite, Status};
 use neap_core::recall::{
-    Embedding, Filter, ParsedQuestion, Query, RankWeights, RankedSearch, SearchLimits, TextKind,
+    Embedding, Filter, ParsedQuestion, Query, RankWeights, RankedSearch, SearchLimits, TextKind, UnembeddedText,
 };
 use neap_core::session::event::{Event, TurnEvent};
 use neap_sqlite::SqliteStore;
@@ -134,7 +134,7 @@ impl Both {
         waiting.sort();
         others.sort();
         assert_eq!(waiting, others);
-        let embedded = waiting.into_iter().take(max).map(|(id, text)| {
+        let embedded = waiting.into_iter().take(max).map(|UnembeddedText { id, text, .. }| {
             let embedding = letter_embedding(&text);
             (id, text, embedding)
         });

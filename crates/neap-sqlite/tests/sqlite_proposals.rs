@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::scene::{block_on, tree};
 use neap_core::base::ids::{Stamp, TurnNo};
 use neap_core::base::message::Scope;
-use neap_core::recall::{Query, TextKey};
+use neap_core::recall::{Query, TextKey, UnembeddedText};
 use neap_sqlite::SqliteStore;
 use neap_store::contract::{
     TestStream, effort, effort_concluded, effort_opened, embed_all, embedded_query, faults, letter_embedding,
@@ -218,7 +218,7 @@ fn each_loss_is_found_and_mended() {
                 told.add_turn(&store, &format!("apple {n}"), "yes", Scope::Ambient).await;
             }
             let waiting = store.unembedded(MODEL, 5).await.unwrap();
-            let batch = waiting.into_iter().map(|(id, text)| (id, text.clone(), letter_embedding(&text)));
+            let batch = waiting.into_iter().map(|UnembeddedText { id, text, .. }| (id, text.clone(), letter_embedding(&text)));
             store.put_embeddings(MODEL, batch.collect()).await.unwrap();
             let whole = store.find_candidates(&embedded_query("apple 3")).await.unwrap();
             (told, whole)

@@ -7,7 +7,7 @@ use neap_core::base::digest::Digest;
 use neap_core::base::ids::{Seq, SessionId, Stamp, StreamId, TurnNo};
 use neap_core::base::message::Scope;
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, RecallResponse};
-use neap_core::recall::{Candidates, Embedding, Query, RankedResults, RankedSearch, TextId};
+use neap_core::recall::{Candidates, Embedding, Query, RankedResults, RankedSearch, TextId, UnembeddedText};
 use neap_core::session::log::{Log, LogRequest};
 use neap_core::session::state::SessionState;
 use neap_core::text::secrets::Masking;
@@ -85,7 +85,7 @@ layer! {
         Texts texts(ids: &[TextId]) -> Vec<Option<Arc<str>>>;
         Search search(request: &RankedSearch) -> RankedResults;
         Scopes scopes(ids: &[TextId]) -> Vec<Option<Scope>>;
-        Unembedded unembedded(model: &str, max: usize) -> Vec<(TextId, Arc<str>)>;
+        Unembedded unembedded(model: &str, max: usize) -> Vec<UnembeddedText>;
         PutEmbeddings put_embeddings(model: &str, batch: Vec<(TextId, Arc<str>, Embedding)>) -> ();
     }
     MemoryStore {

@@ -12,7 +12,7 @@ use neap_core::base::ids::{Seq, SessionId, Stamp, StreamId, TurnNo};
 use neap_core::base::message::Scope;
 use neap_core::base::tokens::Tokens;
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, RecallResponse};
-use neap_core::recall::{Candidates, Embedding, Query, RankedResults, RankedSearch, TextId};
+use neap_core::recall::{Candidates, Embedding, Query, RankedResults, RankedSearch, TextId, UnembeddedText};
 use neap_core::session::event::RecordedEvent;
 use neap_core::session::log::{Log, LogRequest, ReadFrom};
 use neap_core::session::project::ExchangeRow;
@@ -231,7 +231,7 @@ impl SearchStore for MemStore {
         Ok(ids.iter().map(|id| all.scope(id)).collect())
     }
 
-    async fn unembedded(&self, model: &str, max: usize) -> Result<Vec<(TextId, Arc<str>)>, StoreError> {
+    async fn unembedded(&self, model: &str, max: usize) -> Result<Vec<UnembeddedText>, StoreError> {
         Ok(self.state().unembedded(model, max))
     }
 

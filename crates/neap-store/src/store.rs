@@ -7,7 +7,7 @@ use neap_core::base::digest::Digest;
 use neap_core::base::ids::{Seq, SessionId, Stamp, StreamId, TurnNo};
 use neap_core::base::message::Scope;
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, RecallResponse};
-use neap_core::recall::{Candidates, Embedding, Query, RankedResults, RankedSearch, TextId};
+use neap_core::recall::{Candidates, Embedding, Query, RankedResults, RankedSearch, TextId, UnembeddedText};
 use neap_core::session::log::{Log, LogRequest};
 use neap_core::session::state::SessionState;
 use neap_core::text::secrets::Masking;
@@ -104,9 +104,9 @@ pub trait SearchStore: Send + Sync {
     /// belongs to a turn in flight or taken back.
     async fn scopes(&self, ids: &[TextId]) -> Result<Vec<Option<Scope>>, StoreError>;
 
-    /// Texts without an embedding of this model, with their content, at most `max`: first those with no embedding
-    /// at all, oldest first. Damaged texts are skipped.
-    async fn unembedded(&self, model: &str, max: usize) -> Result<Vec<(TextId, Arc<str>)>, StoreError>;
+    /// Texts without an embedding of this model, with what is embedded of them, at most `max`: first those with no
+    /// embedding at all, oldest first. Damaged texts are skipped.
+    async fn unembedded(&self, model: &str, max: usize) -> Result<Vec<UnembeddedText>, StoreError>;
 
     /// Stores a model's embeddings of texts as [`unembedded`](SearchStore::unembedded) returned them, in place of other
     /// models'. Skips texts that changed or are gone. A model is its name and embedding length.

@@ -21,6 +21,7 @@ mod snippet;
 mod tests;
 mod text_search;
 mod time_mentions;
+mod unembedded_text;
 mod weights;
 
 pub use candidate::{Candidate, Candidates};
@@ -36,4 +37,5 @@ pub use rank::{RankFactors, Ranked, Ranking, is_similar_enough};
 pub use ranked_search::{RankedResults, RankedSearch};
 pub use snippet::snippet;
 pub use text_search::{FoundText, TextSearch};
+pub use unembedded_text::{UnembeddedText, message_end};
 pub use weights::RankWeights;

@@ -7,6 +7,7 @@ use std::time::Instant;
 use neap_core::base::ids::{SessionId, Stamp};
 use neap_core::base::message::{Message, Role};
 use neap_core::base::tokens::Tokens;
+use neap_core::recall::UnembeddedText;
 use neap_engine::{Author, Engine, RetrievalRequest};
 use neap_model::Embedder as _;
 use neap_sqlite::SqliteStore;
@@ -43,16 +44,17 @@ pub async fn build(folder: &Path, turns: u64, progress: OnProgress<'_>) -> Resul
     let appended = began.elapsed();
     let began = Instant::now();
     let (store, mut at) = (engine.store(), 0);
+    let model = UnembeddedText::stored_model(SyntheticEmbedder.identity());
     loop {
-        let waiting = store.unembedded(SyntheticEmbedder.identity(), BATCH_TURNS as usize).await?;
+        let waiting = store.unembedded(&model, BATCH_TURNS as usize).await?;
         if waiting.is_empty() {
             break;
         }
-        let batch = waiting.into_iter().map(|(id, text)| {
+        let batch = waiting.into_iter().map(|waits| {
             at += 1;
-            (id, text, turn_embedding(at - 1, DIMENSIONS))
+            (waits.id, waits.text, turn_embedding(at - 1, DIMENSIONS))
         });
-        store.put_embeddings(SyntheticEmbedder.identity(), batch.collect()).await?;
+        store.put_embeddings(&model, batch.collect()).await?;
     }
     let embedded = began.elapsed();
     let file = engine.store().footprint(None).await?.file;

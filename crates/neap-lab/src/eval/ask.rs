@@ -5,6 +5,7 @@ use std::time::Instant;
 use neap_core::base::tokens::Tokens;
 use neap_core::recall::Filter;
 use neap_core::text::fold_whitespace;
+use neap_core::text::render::quote_lines;
 use neap_engine::{RecalledContext, RetrievalRequest};
 
 use super::EvalOptions;
@@ -71,7 +72,8 @@ async fn ask(
 
 fn score_answer(conversation: &Conversation, question: &Question, found: &RecalledContext) -> QuestionScore {
     let context = fold_whitespace(&found.text);
-    let contains = |text: &str| context.contains(&fold_whitespace(text));
+    // A page quotes the further lines of a text.
+    let contains = |text: &str| context.contains(&fold_whitespace(&quote_lines(text.trim())));
     let turns = conversation.turns.iter().filter(|turn| question.evidence.contains(&turn.id));
     let evidence: Vec<bool> = turns.map(|turn| contains(&turn.text)).collect();
     let has_answer = |text: &str| {

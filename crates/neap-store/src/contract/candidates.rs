@@ -7,7 +7,7 @@ use neap_core::base::ids::{Seq, Stamp, StreamId, TurnNo};
 use neap_core::base::message::Scope;
 use neap_core::memory::{MemoryKind, Status};
 use neap_core::recall::{
-    Candidate, Candidates, Embedding, Filter, Query, SearchLimits, TextId, TextKey, TextKind,
+    Candidate, Candidates, Embedding, Filter, Query, SearchLimits, TextId, TextKey, TextKind, UnembeddedText,
 };
 use neap_core::text::terms::query_terms;
 
@@ -35,7 +35,7 @@ pub async fn embed_all(store: &dyn Store, model: &str) -> usize {
             return count;
         }
         count += waiting.len();
-        let embedded = waiting.into_iter().map(|(id, text)| {
+        let embedded = waiting.into_iter().map(|UnembeddedText { id, text, .. }| {
             let embedding = letter_embedding(&text);
             (id, text, embedding)
         });

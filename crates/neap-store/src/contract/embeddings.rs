@@ -3,11 +3,17 @@
 use std::sync::Arc;
 
 use neap_core::base::ids::{Seq, TurnNo};
-use neap_core::base::message::Scope;
-use neap_core::recall::{Embedding, Query, SearchLimits, TextId, TextKey};
+use neap_core::base::message::{CountedMessage, Message, Scope};
+use neap_core::base::testing::WordCounter;
+use neap_core::recall::{
+    Embedding, Query, SearchLimits, TextId, TextKey, TextKind, UnembeddedText, message_end,
+};
+use neap_core::session::event::{AbandonReason, Event, TurnEvent};
 
 use super::candidates::{MODEL, embed_all, embedded_query, letter_embedding, propose, seqs, term_query};
-use super::fixture::{TestStream, effort, effort_concluded, effort_opened, turn_started};
+use super::fixture::{
+    TestStream, effort, effort_concluded, effort_opened, memory_id, turn_completed, turn_started,
+};
 use crate::Store;
 
 pub async fn meaning_proposes_the_nearest(store: &dyn Store) {
@@ -48,7 +54,7 @@ pub async fn a_text_that_changes_is_embedded_anew(store: &dyn Store) {
     assert_eq!(embed_all(store, MODEL).await, 2);
     stream.append(store, vec![effort_concluded("bug", "xxxx", TurnNo(1))]).await.expect("it concludes");
     let waiting = store.unembedded(MODEL, 9).await.expect("asking is allowed");
-    let [(id, before)] = waiting.as_slice() else { panic!("the effort waits: {waiting:?}") };
+    let [UnembeddedText { id, text: before, .. }] = waiting.as_slice() else { panic!("the effort waits: {waiting:?}") };
     let query =
         Query { limits: SearchLimits { lexical_max: 0, ..SearchLimits::default() }, ..embedded_query("xxxx") };
     assert_eq!(propose(store, &query).await.items.len(), 1, "it is not near to what it said before");
@@ -81,9 +87,9 @@ pub async fn another_model_takes_over(store: &dyn Store) {
     };
     assert_eq!(counts().await, [(6, 2), (0, 8)]);
     let waiting = store.unembedded("other", 4).await.expect("asking is allowed");
-    let seqs: Vec<_> = waiting.iter().map(|(id, _)| id.key.clone()).collect();
+    let seqs: Vec<_> = waiting.iter().map(|text| text.id.key.clone()).collect();
     assert_eq!(seqs, [8, 9, 2, 3].map(|seq| TextKey::Message(Seq(seq))), "what has none at all comes first");
-    let some = waiting.into_iter().map(|(id, text)| (id, text.clone(), letter_embedding(&text)));
+    let some = waiting.into_iter().map(|UnembeddedText { id, text, .. }| (id, text.clone(), letter_embedding(&text)));
     store.put_embeddings("other", some.collect()).await.expect("it can be kept");
     assert_eq!(counts().await, [(4, 4), (4, 4)]);
     assert_eq!(embed_all(store, "other").await, 4);
@@ -93,4 +99,41 @@ pub async fn another_model_takes_over(store: &dyn Store) {
     assert_eq!((none.items.len(), none.unembedded), (0, 8), "of another length");
     let without = propose(store, &term_query("nothing")).await;
     assert_eq!(without.unembedded, 0);
+}
+
+/// Only messages that may be shown, of the same session, and said earlier.
+pub async fn a_message_waits_with_the_end_of_the_one_before(store: &dyn Store) {
+    let mut stream = TestStream::create(store, "replies").await;
+    let mut other = TestStream::create(store, "other").await;
+    let named = Message { name: Some("Ann".to_owned()), ..Message::user("the red bike ?") };
+    let message = CountedMessage::new(&WordCounter, named);
+    let asked = TurnEvent::Started { turn: TurnNo(1), message, turn_id: None, author: None };
+    stream.append(store, vec![Event::Turn(asked)]).await.expect("a turn can begin");
+    other.add_turn(store, "elsewhere", "yes", Scope::Ambient).await;
+    let opened = vec![effort_opened("bike", TurnNo(1)), turn_completed(TurnNo(1), "yes", Scope::Ambient)];
+    stream.append(store, opened).await.expect("it goes on");
+    let reason = AbandonReason::Censored { id: memory_id("c1"), reason: "a secret".to_owned() };
+    let ended = Event::Turn(TurnEvent::Abandoned { turn: TurnNo(2), reason, scope: Scope::Ambient });
+    stream.append(store, vec![turn_started(TurnNo(2), "the code", None), ended]).await.expect("it ends");
+    stream.add_turn(store, "and now", &"word ".repeat(99), Scope::Ambient).await;
+    stream.add_turn(store, "thanks", "bye", Scope::Ambient).await;
+    for _ in 0..2 {
+        let waiting = store.unembedded(MODEL, 99).await.expect("asking is allowed");
+        let own = waiting.iter().filter(|text| text.id.stream == stream.id);
+        let seen = own.map(|text| (text.kind, text.speaker.as_deref(), &*text.text, &*text.before));
+        let (long, end) = ("word ".repeat(99), message_end(&"word ".repeat(99)));
+        assert!(!end.is_empty() && end.len() < long.len() / 2);
+        let expected = [
+            (TextKind::Effort, None, "bike bike ", ""),
+            (TextKind::User, Some("Ann"), "the red bike ?", ""),
+            (TextKind::Assistant, None, "yes", "the red bike ?"),
+            (TextKind::User, None, "the code", "yes"),
+            (TextKind::User, None, "and now", ""),
+            (TextKind::Assistant, None, &long, "and now"),
+            (TextKind::User, None, "thanks", &end),
+            (TextKind::Assistant, None, "bye", "thanks"),
+        ];
+        assert_eq!(seen.collect::<Vec<_>>(), expected);
+        store.rebuild(&stream.id).await.expect("it can be rebuilt");
+    }
 }

@@ -8,6 +8,7 @@ use neap_core::base::ids::{EffortId, Seq, StreamId};
 use neap_core::base::message::Scope;
 use neap_core::recall::{
     Candidate, Candidates, Embedding, Filter, NeighbourQuery, Query, TextId, TextKey, TextKind,
+    UnembeddedText, message_end,
 };
 use neap_core::session::indexed_text;
 use neap_core::session::project::effort_text;
@@ -205,7 +206,7 @@ impl MemState {
         }
     }
 
-    pub(super) fn unembedded(&self, model: &str, max: usize) -> Vec<(TextId, Arc<str>)> {
+    pub(super) fn unembedded(&self, model: &str, max: usize) -> Vec<UnembeddedText> {
         let (mut missing, mut outdated) = (Vec::new(), BTreeMap::new());
         for entry in self.searched_texts(|_| true).values() {
             match self.vector(entry) {
@@ -217,7 +218,27 @@ impl MemState {
             }
         }
         let pending = missing.into_iter().chain(outdated.into_values());
-        pending.filter_map(|id| self.text(&id, true).map(|text| (id, text))).take(max).collect()
+        pending.filter_map(|id| self.to_be_embedded(id)).take(max).collect()
+    }
+
+    fn to_be_embedded(&self, id: TextId) -> Option<UnembeddedText> {
+        let row = self.sessions.get(&id.stream)?.derived.cards.get(&id.key)?;
+        let before = self.message_before(&id).and_then(|before| self.text(&before, false));
+        Some(UnembeddedText {
+            text: self.text(&id, true)?,
+            kind: row.kind,
+            speaker: row.who.clone(),
+            before: before.map(|text| message_end(&text)).unwrap_or_default(),
+            id,
+        })
+    }
+
+    /// The message before a message.
+    fn message_before(&self, id: &TextId) -> Option<TextId> {
+        let cards = &self.sessions.get(&id.stream)?.derived.cards;
+        cards.get(&id.key).filter(|row| row.kind.is_message())?;
+        let (key, _) = cards.range(..&id.key).rev().find(|(_, row)| row.kind.is_message())?;
+        Some(TextId { stream: id.stream.clone(), key: key.clone() })
     }
 
     pub(super) fn embed(&mut self, model: &str, batch: Vec<(TextId, Arc<str>, Embedding)>) {
