@@ -90,3 +90,29 @@ fn score_answer(conversation: &Conversation, question: &Question, found: &Recall
         tokens: found.tokens.0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use neap_core::recall::RankWeights;
+
+    use super::*;
+    use crate::eval::{Suite, measure};
+
+    #[test]
+    fn a_turn_of_several_lines_is_found() {
+        let conversation = r#"{"turns": [{"id": "1", "who": "Ann", "text": "I bought a bike.\n It is red.\n"}],
+            "questions": [{"q": "Which bike did Ann buy?", "evidence": [1]}]}"#;
+        let conversation = serde_json::from_str(conversation).expect("it is one");
+        let options = EvalOptions {
+            budgets: vec![500],
+            suites: vec![Suite::Recall],
+            weights: RankWeights::default(),
+            ablations: Vec::new(),
+            embedder: None,
+            with_baselines: false,
+        };
+        let tally = measure("", vec![conversation], &options, 1, &|_, _, _| ()).expect("it can be measured");
+        let sums: Vec<_> = tally.sums.values().map(|sum| (sum.with_evidence, sum.recall)).collect();
+        assert_eq!(sums, [(1, 1.0)]);
+    }
+}
