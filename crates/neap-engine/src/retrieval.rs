@@ -134,8 +134,7 @@ pub(crate) async fn find_texts(parts: &Parts, search: &TextSearch) -> Result<Vec
         return Ok(Vec::new());
     }
     let store = parts.store.as_ref();
-    let embedding =
-        parts.embed_query(&question.question).await.map(|embedding| (parts.stored_model(), embedding));
+    let embedding = parts.embed_query(&question.question).await.map(|embedding| (parts.stored_model(), embedding));
     let query = question.to_query(embedding, filter.clone());
     let mut matches = Ranking::new(question, weights, store.find_candidates(&query).await?).into_matches();
     matches.truncate(*max);

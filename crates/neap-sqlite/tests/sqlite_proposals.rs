@@ -218,7 +218,9 @@ fn each_loss_is_found_and_mended() {
                 told.add_turn(&store, &format!("apple {n}"), "yes", Scope::Ambient).await;
             }
             let waiting = store.unembedded(MODEL, 5).await.unwrap();
-            let batch = waiting.into_iter().map(|UnembeddedText { id, text, .. }| (id, text.clone(), letter_embedding(&text)));
+            let batch = waiting
+                .into_iter()
+                .map(|UnembeddedText { id, text, .. }| (id, text.clone(), letter_embedding(&text)));
             store.put_embeddings(MODEL, batch.collect()).await.unwrap();
             let whole = store.find_candidates(&embedded_query("apple 3")).await.unwrap();
             (told, whole)

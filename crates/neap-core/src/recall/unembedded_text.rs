@@ -77,7 +77,13 @@ mod tests {
 
     #[test]
     fn a_message_is_embedded_after_who_says_it_and_before_what_it_replies_to() {
-        check(TextKind::User, Some("Ann"), "Yes, that one.", "The red bike?", "Ann: Yes, that one.\nThe red bike?");
+        check(
+            TextKind::User,
+            Some("Ann"),
+            "Yes, that one.",
+            "The red bike?",
+            "Ann: Yes, that one.\nThe red bike?",
+        );
         check(TextKind::Assistant, None, "Done.", "Book it.", "assistant: Done.\nBook it.");
         check(TextKind::User, None, "Book it.", "", "user: Book it.");
         check(TextKind::Memory(MemoryKind::Fact), None, "Ann has a bike.", "", "Ann has a bike.");

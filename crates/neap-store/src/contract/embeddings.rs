@@ -5,9 +5,7 @@ use std::sync::Arc;
 use neap_core::base::ids::{Seq, TurnNo};
 use neap_core::base::message::{CountedMessage, Message, Scope};
 use neap_core::base::testing::WordCounter;
-use neap_core::recall::{
-    Embedding, Query, SearchLimits, TextId, TextKey, TextKind, UnembeddedText, message_end,
-};
+use neap_core::recall::{Embedding, Query, SearchLimits, TextId, TextKey, TextKind, UnembeddedText, message_end};
 use neap_core::session::event::{AbandonReason, Event, TurnEvent};
 
 use super::candidates::{MODEL, embed_all, embedded_query, letter_embedding, propose, seqs, term_query};
@@ -54,7 +52,9 @@ pub async fn a_text_that_changes_is_embedded_anew(store: &dyn Store) {
     assert_eq!(embed_all(store, MODEL).await, 2);
     stream.append(store, vec![effort_concluded("bug", "xxxx", TurnNo(1))]).await.expect("it concludes");
     let waiting = store.unembedded(MODEL, 9).await.expect("asking is allowed");
-    let [UnembeddedText { id, text: before, .. }] = waiting.as_slice() else { panic!("the effort waits: {waiting:?}") };
+    let [UnembeddedText { id, text: before, .. }] = waiting.as_slice() else {
+        panic!("the effort waits: {waiting:?}")
+    };
     let query =
         Query { limits: SearchLimits { lexical_max: 0, ..SearchLimits::default() }, ..embedded_query("xxxx") };
     assert_eq!(propose(store, &query).await.items.len(), 1, "it is not near to what it said before");
@@ -89,7 +89,8 @@ pub async fn another_model_takes_over(store: &dyn Store) {
     let waiting = store.unembedded("other", 4).await.expect("asking is allowed");
     let seqs: Vec<_> = waiting.iter().map(|text| text.id.key.clone()).collect();
     assert_eq!(seqs, [8, 9, 2, 3].map(|seq| TextKey::Message(Seq(seq))), "what has none at all comes first");
-    let some = waiting.into_iter().map(|UnembeddedText { id, text, .. }| (id, text.clone(), letter_embedding(&text)));
+    let some =
+        waiting.into_iter().map(|UnembeddedText { id, text, .. }| (id, text.clone(), letter_embedding(&text)));
     store.put_embeddings("other", some.collect()).await.expect("it can be kept");
     assert_eq!(counts().await, [(4, 4), (4, 4)]);
     assert_eq!(embed_all(store, "other").await, 4);

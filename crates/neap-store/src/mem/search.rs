@@ -7,8 +7,8 @@ use std::sync::Arc;
 use neap_core::base::ids::{EffortId, Seq, StreamId};
 use neap_core::base::message::Scope;
 use neap_core::recall::{
-    Candidate, Candidates, Embedding, Filter, NeighbourQuery, Query, TextId, TextKey, TextKind,
-    UnembeddedText, message_end,
+    Candidate, Candidates, Embedding, Filter, NeighbourQuery, Query, TextId, TextKey, TextKind, UnembeddedText,
+    message_end,
 };
 use neap_core::session::indexed_text;
 use neap_core::session::project::effort_text;
