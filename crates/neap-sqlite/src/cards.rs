@@ -211,22 +211,16 @@ pub(super) fn kind_and_turn(db: &Connection, text: i64) -> rusqlite::Result<Opti
     Ok(found.and_then(|(kind, turn)| Some((kind_from_number(kind)?, TurnNo(turn as u64)))))
 }
 
-pub(super) fn kind_and_speaker(
-    db: &Connection,
-    text: i64,
-) -> rusqlite::Result<Option<(TextKind, Option<String>)>> {
-    let found: Option<(i64, Option<String>)> = db
-        .prepare_cached("SELECT kind, who FROM cards WHERE text = ?")?
-        .query_row([text], |row| Ok((row.get(0)?, row.get(1)?)))
+pub(super) fn speaker(db: &Connection, text: i64) -> rusqlite::Result<Option<String>> {
+    let found: Option<Option<String>> = db
+        .prepare_cached("SELECT who FROM cards WHERE text = ?")?
+        .query_row([text], |row| row.get(0))
         .optional()?;
-    Ok(found.and_then(|(kind, who)| Some((kind_from_number(kind)?, who))))
+    Ok(found.flatten())
 }
 
 /// The message before a message in its stream.
 pub(super) fn message_before(db: &Connection, text: i64) -> rusqlite::Result<Option<i64>> {
-    if !rowids::is_message(text) {
-        return Ok(None);
-    }
     let (first, _) = rowids::message_range(rowids::stream_of(text));
     db.prepare_cached(
         "SELECT text FROM cards WHERE text BETWEEN ?1 AND ?2 - 1 AND nth > 0 ORDER BY text DESC LIMIT 1",

@@ -150,19 +150,21 @@ pub(super) fn text_contents(
 
 /// What is embedded of these texts, without those that cannot be read.
 pub(super) fn unembedded_texts(db: &Connection, texts: &[i64]) -> rusqlite::Result<Vec<UnembeddedText>> {
-    let mut before = Vec::with_capacity(texts.len());
+    let (mut speakers, mut before) = (Vec::with_capacity(texts.len()), Vec::with_capacity(texts.len()));
     for text in texts {
+        let speaker = cards::speaker(db, *text)?;
+        let message = if speaker.is_some() { cards::message_before(db, *text)? } else { None };
         // No text has this rowid.
-        before.push(cards::message_before(db, *text)?.unwrap_or(-1));
+        before.push(message.unwrap_or(-1));
+        speakers.push(speaker);
     }
+    let before = text_contents(db, &before, false)?;
     let contents = text_contents(db, texts, true)?;
-    let contents_before = text_contents(db, &before, false)?;
     let (mut ids, mut found) = (IdCache::default(), Vec::with_capacity(texts.len()));
-    for ((rowid, content), before) in texts.iter().zip(contents).zip(contents_before) {
-        let Some((kind, speaker)) = cards::kind_and_speaker(db, *rowid)? else { continue };
+    for (((rowid, content), speaker), before) in texts.iter().zip(contents).zip(speakers).zip(before) {
         let Some((id, text)) = ids.id(db, *rowid)?.zip(content) else { continue };
         let before = before.map(|text| message_end(&text)).unwrap_or_default();
-        found.push(UnembeddedText { id, text, kind, speaker, before });
+        found.push(UnembeddedText { id, text, speaker, before });
     }
     Ok(found)
 }

@@ -1,8 +1,8 @@
-//! What is embedded of a text: short messages ("yes, that one") mean something only after what they reply to.
+//! What is embedded of a text.
 
 use std::sync::Arc;
 
-use super::{TextId, TextKind};
+use super::TextId;
 
 /// Bytes of a text that are embedded, from its beginning.
 const TEXT_BYTES_MAX: usize = 1_200;
@@ -15,22 +15,21 @@ const BEFORE_BYTES_MAX: usize = 320;
 pub struct UnembeddedText {
     pub id: TextId,
     pub text: Arc<str>,
-    pub kind: TextKind,
+    /// The name of who said it; only messages have one.
     pub speaker: Option<String>,
-    /// Of a message: the [end](message_end) of the message before it in its session; empty if there is none, or if
-    /// it must not be shown. What is said later never changes it.
+    /// Of a message whose speaker has a name: the [end](message_end) of the message before it in its session; empty
+    /// if there is none, or if it must not be shown. What is said later never changes it.
     pub before: String,
 }
 
 impl UnembeddedText {
-    /// The text to embed. A message's own words come first, so that an encoder which reads only the beginning of a
-    /// long one reads nothing else; summaries and memories stand for themselves.
+    /// The text to embed. People answer each other in short messages ("yes, that one"), which mean something only
+    /// with who says them, and after what they reply to. What is said to a model or by one stands for itself: it was
+    /// found less often with more than its text. A message's own words come first, so that an encoder which reads
+    /// only the beginning of a long one reads nothing else.
     pub fn to_embed(&self) -> String {
         let text = &self.text[..self.text.floor_char_boundary(TEXT_BYTES_MAX)];
-        if !self.kind.is_message() {
-            return text.to_owned();
-        }
-        let speaker = self.speaker.as_deref().unwrap_or(self.kind.as_str());
+        let Some(speaker) = &self.speaker else { return text.to_owned() };
         let separator = if self.before.is_empty() { "" } else { "\n" };
         format!("{speaker}: {text}{separator}{}", self.before)
     }
@@ -64,35 +63,25 @@ mod tests {
 
     use super::*;
     use crate::base::ids::{Seq, SessionId};
-    use crate::base::memory_id::MemoryKind;
     use crate::recall::TextKey;
 
-    fn check(kind: TextKind, speaker: Option<&str>, text: &str, before: &str, expected: &str) {
+    fn check(speaker: Option<&str>, text: &str, before: &str, expected: &str) {
         let stream = SessionId::from_name("talk").expect("a test's name has letters").into();
         let id = TextId { stream, key: TextKey::Message(Seq(1)) };
         let (speaker, before) = (speaker.map(str::to_owned), before.to_owned());
-        let text = UnembeddedText { id, text: text.into(), kind, speaker, before };
-        assert_eq!(text.to_embed(), expected);
+        assert_eq!(UnembeddedText { id, text: text.into(), speaker, before }.to_embed(), expected);
     }
 
     #[test]
-    fn a_message_is_embedded_after_who_says_it_and_before_what_it_replies_to() {
-        check(
-            TextKind::User,
-            Some("Ann"),
-            "Yes, that one.",
-            "The red bike?",
-            "Ann: Yes, that one.\nThe red bike?",
-        );
-        check(TextKind::Assistant, None, "Done.", "Book it.", "assistant: Done.\nBook it.");
-        check(TextKind::User, None, "Book it.", "", "user: Book it.");
-        check(TextKind::Memory(MemoryKind::Fact), None, "Ann has a bike.", "", "Ann has a bike.");
-        check(TextKind::Effort, None, "bike Buy a bike", "", "bike Buy a bike");
+    fn a_persons_message_is_embedded_after_who_says_it_and_before_what_it_replies_to() {
+        check(Some("Ann"), "Yes, that one.", "The red bike?", "Ann: Yes, that one.\nThe red bike?");
+        check(Some("Ann"), "Look at it.", "", "Ann: Look at it.");
+        check(None, "Ann has a bike.", "", "Ann has a bike.");
         // A letter of two bytes crosses the limit.
         let long = format!("x{}", "é".repeat(TEXT_BYTES_MAX));
         let cut = &long[..TEXT_BYTES_MAX - 1];
-        check(TextKind::Span, None, &long, "", cut);
-        check(TextKind::Tool, None, &long, "Read it.", &format!("tool: {cut}\nRead it."));
+        check(None, &long, "", cut);
+        check(Some("Ann"), &long, "Read it.", &format!("Ann: {cut}\nRead it."));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use neap_core::base::ids::{Seq, TurnNo};
 use neap_core::base::message::{CountedMessage, Message, Scope};
 use neap_core::base::testing::WordCounter;
-use neap_core::recall::{Embedding, Query, SearchLimits, TextId, TextKey, TextKind, UnembeddedText, message_end};
+use neap_core::recall::{Embedding, Query, SearchLimits, TextId, TextKey, UnembeddedText, message_end};
 use neap_core::session::event::{AbandonReason, Event, TurnEvent};
 
 use super::candidates::{MODEL, embed_all, embedded_query, letter_embedding, propose, seqs, term_query};
@@ -102,37 +102,37 @@ pub async fn another_model_takes_over(store: &dyn Store) {
     assert_eq!(without.unembedded, 0);
 }
 
-/// Only messages that may be shown, of the same session, and said earlier.
+/// Only if its speaker has a name; only of messages that may be shown, of the same session, and said earlier.
 pub async fn a_message_waits_with_the_end_of_the_one_before(store: &dyn Store) {
     let mut stream = TestStream::create(store, "replies").await;
     let mut other = TestStream::create(store, "other").await;
-    let named = Message { name: Some("Ann".to_owned()), ..Message::user("the red bike ?") };
-    let message = CountedMessage::new(&WordCounter, named);
-    let asked = TurnEvent::Started { turn: TurnNo(1), message, turn_id: None, author: None };
-    stream.append(store, vec![Event::Turn(asked)]).await.expect("a turn can begin");
+    let said = |turn: u64, name: &str, text: &str| {
+        let message = Message { name: Some(name.to_owned()), ..Message::user(text) };
+        let message = CountedMessage::new(&WordCounter, message);
+        Event::Turn(TurnEvent::Started { turn: TurnNo(turn), message, turn_id: None, author: None })
+    };
+    let long = "word ".repeat(99);
+    stream.append(store, vec![said(1, "Ann", "the red bike ?")]).await.expect("a turn can begin");
     other.add_turn(store, "elsewhere", "yes", Scope::Ambient).await;
-    let opened = vec![effort_opened("bike", TurnNo(1)), turn_completed(TurnNo(1), "yes", Scope::Ambient)];
+    let opened = vec![effort_opened("bike", TurnNo(1)), turn_completed(TurnNo(1), &long, Scope::Ambient)];
     stream.append(store, opened).await.expect("it goes on");
     let reason = AbandonReason::Censored { id: memory_id("c1"), reason: "a secret".to_owned() };
     let ended = Event::Turn(TurnEvent::Abandoned { turn: TurnNo(2), reason, scope: Scope::Ambient });
-    stream.append(store, vec![turn_started(TurnNo(2), "the code", None), ended]).await.expect("it ends");
-    stream.add_turn(store, "and now", &"word ".repeat(99), Scope::Ambient).await;
-    stream.add_turn(store, "thanks", "bye", Scope::Ambient).await;
+    stream.append(store, vec![said(2, "Bob", "the code"), ended]).await.expect("it ends");
+    stream.append(store, vec![said(3, "Ann", "and now"), said(4, "Bob", "bye")]).await.expect("turns may overlap");
     for _ in 0..2 {
         let waiting = store.unembedded(MODEL, 99).await.expect("asking is allowed");
         let own = waiting.iter().filter(|text| text.id.stream == stream.id);
-        let seen = own.map(|text| (text.kind, text.speaker.as_deref(), &*text.text, &*text.before));
-        let (long, end) = ("word ".repeat(99), message_end(&"word ".repeat(99)));
+        let seen = own.map(|text| (text.speaker.as_deref(), &*text.text, &*text.before));
+        let end = message_end(&long);
         assert!(!end.is_empty() && end.len() < long.len() / 2);
         let expected = [
-            (TextKind::Effort, None, "bike bike ", ""),
-            (TextKind::User, Some("Ann"), "the red bike ?", ""),
-            (TextKind::Assistant, None, "yes", "the red bike ?"),
-            (TextKind::User, None, "the code", "yes"),
-            (TextKind::User, None, "and now", ""),
-            (TextKind::Assistant, None, &long, "and now"),
-            (TextKind::User, None, "thanks", &end),
-            (TextKind::Assistant, None, "bye", "thanks"),
+            (None, "bike bike ", ""),
+            (Some("Ann"), "the red bike ?", ""),
+            (None, &long, ""),
+            (Some("Bob"), "the code", &end),
+            (Some("Ann"), "and now", ""),
+            (Some("Bob"), "bye", "and now"),
         ];
         assert_eq!(seen.collect::<Vec<_>>(), expected);
         store.rebuild(&stream.id).await.expect("it can be rebuilt");

@@ -222,21 +222,16 @@ impl MemState {
     }
 
     fn to_be_embedded(&self, id: TextId) -> Option<UnembeddedText> {
-        let row = self.sessions.get(&id.stream)?.derived.cards.get(&id.key)?;
-        let before = self.message_before(&id).and_then(|before| self.text(&before, false));
-        Some(UnembeddedText {
-            text: self.text(&id, true)?,
-            kind: row.kind,
-            speaker: row.who.clone(),
-            before: before.map(|text| message_end(&text)).unwrap_or_default(),
-            id,
-        })
+        let speaker = self.sessions.get(&id.stream)?.derived.cards.get(&id.key)?.who.clone();
+        let text = self.text(&id, true)?;
+        let before = if speaker.is_some() { self.message_before(&id) } else { None };
+        let before = before.and_then(|before| self.text(&before, false));
+        let before = before.map(|text| message_end(&text)).unwrap_or_default();
+        Some(UnembeddedText { id, text, speaker, before })
     }
 
-    /// The message before a message.
     fn message_before(&self, id: &TextId) -> Option<TextId> {
         let cards = &self.sessions.get(&id.stream)?.derived.cards;
-        cards.get(&id.key).filter(|row| row.kind.is_message())?;
         let (key, _) = cards.range(..&id.key).rev().find(|(_, row)| row.kind.is_message())?;
         Some(TextId { stream: id.stream.clone(), key: key.clone() })
     }
