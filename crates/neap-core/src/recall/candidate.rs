@@ -23,6 +23,18 @@ pub struct Candidate {
     pub similarity: Option<f64>,
 }
 
+/// Added to a floor for texts that are embedded with their speaker's name: the name alone makes them more similar to
+/// every question that has it.
+const NAMED_MARGIN: f64 = 0.1;
+
+impl Candidate {
+    /// Whether it is at least this similar to the question.
+    pub fn is_similar(&self, floor: f64) -> bool {
+        let margin = if self.speaker.is_some() { NAMED_MARGIN } else { 0.0 };
+        self.similarity.is_some_and(|similarity| similarity >= floor + margin)
+    }
+}
+
 /// Candidates of a query, and the corpus statistics that ranking needs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Candidates {

@@ -123,8 +123,7 @@ impl<'a> Ranking<'a> {
     /// The nearest text alone is no match, since there always is one.
     pub fn into_matches(self) -> Vec<Ranked> {
         let mut ranked = self.rank(Vec::new());
-        let is_near = |candidate: &Candidate| candidate.similarity.is_some_and(is_similar_enough);
-        ranked.retain(|ranked| ranked.factors.words > 0.0 || is_near(&ranked.candidate));
+        ranked.retain(|ranked| ranked.factors.words > 0.0 || ranked.candidate.is_similar(SIMILARITY_MIN));
         ranked
     }
 

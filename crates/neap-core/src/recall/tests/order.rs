@@ -124,6 +124,23 @@ fn what_means_alike_is_found_without_a_word_in_common() {
     assert_eq!(likely_conversations(&ranked)[0].0, car.stream);
 }
 
+/// A name in the question makes all that its owner said similar.
+#[test]
+fn a_text_with_a_named_speaker_must_be_more_similar() {
+    let mut talk = Talk::default();
+    let own = talk.say("a", 1, "user", "my automobile broke down");
+    let named = talk.say("b", 1, "Ann", "my automobile broke down");
+    let question = ParsedQuestion::parse("vehicle trouble", NOW);
+    for (similarity, expected) in [(0.44, &[][..]), (0.5, &[own.clone()][..]), (0.56, &[named, own][..])] {
+        let mut proposed = talk.proposed(&question);
+        proposed.items.iter_mut().for_each(|card| card.similarity = Some(similarity));
+        let found = Ranking::new(&question, &RankWeights::default(), proposed).into_matches();
+        let mut found: Vec<TextId> = found.into_iter().map(|ranked| ranked.candidate.id).collect();
+        found.sort_by(|a, b| b.cmp(a));
+        assert_eq!(found, expected, "{similarity}");
+    }
+}
+
 /// Candidates in any order, or given as neighbours, rank the same; equals go by time, then by id.
 #[test]
 fn the_order_does_not_depend_on_the_stores() {
