@@ -69,7 +69,7 @@ impl QueryEmbedState {
 
 impl Parts {
     /// The model of the stored embeddings that a query is compared with; empty without an embedder.
-    pub(crate) fn stored_model(&self) -> String {
+    pub(crate) fn embedder_name(&self) -> String {
         let embedder = self.embedder.as_ref();
         embedder.map_or_else(String::new, |embedder| UnembeddedText::stored_model(embedder.identity()))
     }

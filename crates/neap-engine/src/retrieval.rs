@@ -79,7 +79,7 @@ impl Engine {
         if question.is_empty() {
             return Ok(RecalledContext::default());
         }
-        let embedding = request.embedding.clone().map(|embedding| (self.parts.stored_model(), embedding));
+        let embedding = request.embedding.clone().map(|embedding| (self.parts.embedder_name(), embedding));
         let query = question.to_query(embedding, request.filter.clone());
         let current_session =
             request.current.clone().map(|CurrentSession { session, visible_texts }| (session, visible_texts));
@@ -107,7 +107,7 @@ impl Parts {
             return Ok(recalled);
         }
         let Some(embedding) = self.embed_query(question).await else { return Ok(recalled) };
-        let query = request.to_semantic_query(stream, self.stored_model(), embedding);
+        let query = request.to_semantic_query(stream, self.embedder_name(), embedding);
         match self.nearest_memories(stream, &query, &mut recalled).await {
             Ok(more) => recalled.memories.extend(more.into_iter().filter(|memory| request.matches_status(memory))),
             // The matches by words stand.
@@ -134,7 +134,8 @@ pub(crate) async fn find_texts(parts: &Parts, search: &TextSearch) -> Result<Vec
         return Ok(Vec::new());
     }
     let store = parts.store.as_ref();
-    let embedding = parts.embed_query(&question.question).await.map(|embedding| (parts.stored_model(), embedding));
+    let embedding =
+        parts.embed_query(&question.question).await.map(|embedding| (parts.embedder_name(), embedding));
     let query = question.to_query(embedding, filter.clone());
     let mut matches = Ranking::new(question, weights, store.find_candidates(&query).await?).into_matches();
     matches.truncate(*max);
