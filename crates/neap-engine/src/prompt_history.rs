@@ -26,7 +26,7 @@ const STATES_MAX: usize = 12;
 /// A turn's prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PastPrompt {
-    /// The turn.
+    /// The turn whose prompt this is.
     pub turn: TurnNo,
     /// The prompt of its last model call.
     pub context: WorkingContext,

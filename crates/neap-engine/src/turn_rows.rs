@@ -46,7 +46,7 @@ pub enum TurnState {
 /// A turn in short.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct TurnRow {
-    /// Its number.
+    /// Counted from 1 in its session.
     pub turn: TurnNo,
     /// When it began.
     pub at: Stamp,

@@ -38,7 +38,7 @@ impl EffortPlace {
 /// An effort of a session.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EffortEntry {
-    /// Its id.
+    /// The slug that tools and commands name it by.
     pub id: EffortId,
     /// The name it was opened with.
     pub name: String,

@@ -11,7 +11,7 @@ use serde::Serialize;
 pub struct ContextSection {
     /// The layer that pays for it.
     pub layer: Layer,
-    /// Its text.
+    /// As it stands in a prompt, marks included.
     pub text: String,
 }
 
@@ -52,7 +52,7 @@ pub struct QuestionForm {
     pub frame_because: String,
     /// The page.
     pub text: String,
-    /// Its parts.
+    /// One for each layer that has something to show.
     pub sections: Vec<ContextSection>,
     /// Tokens by layer.
     pub tokens: LayerTokens,

@@ -13,7 +13,7 @@ pub struct SessionReport {
     /// The session's own figures.
     #[serde(flatten)]
     pub report: Report,
-    /// Its id.
+    /// The name that `--session` takes.
     pub session: SessionId,
     /// The agent's figures.
     pub agent: AgentReport,

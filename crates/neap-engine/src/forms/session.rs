@@ -11,7 +11,7 @@ use crate::session::Session;
 /// A session: its place in time, its size, its settings and its figures.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SessionDetail {
-    /// Its id.
+    /// The name that `--session` takes.
     pub session: SessionId,
     /// When it began.
     pub created: Stamp,
@@ -27,9 +27,9 @@ pub struct SessionDetail {
     pub ambient: LogSize,
     /// All logs together.
     pub all_logs: LogSize,
-    /// Its settings.
+    /// As `neap store settings` lists them.
     pub policy: Policy,
-    /// Its figures.
+    /// As `neap report` shows them.
     pub report: Report,
 }
 
@@ -55,11 +55,11 @@ impl SessionDetail {
 /// What erasing a session takes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SessionErasure {
-    /// Its id.
+    /// The name that `--session` takes.
     pub session: SessionId,
-    /// Its turns.
+    /// Turns that go along.
     pub turns: u64,
-    /// Its efforts.
+    /// Efforts that go along, of any status.
     pub efforts: usize,
     /// Whether it is done.
     pub erased: bool,

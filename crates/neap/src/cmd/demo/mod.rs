@@ -37,7 +37,7 @@ pub(crate) async fn run(args: &DemoArgs, json: bool) -> Result<ExitCode, Failure
     let profile = ModelProfiles::built_in().lookup(PRICED_MODEL);
     let scratch = tempfile::tempdir()?;
     let store = SqliteStore::open(&scratch.path().join("demo.db"))?;
-    let steps: Arc<Mutex<VecDeque<Said>>> = Arc::default();
+    let steps: Arc<Mutex<VecDeque<ScriptedReply>>> = Arc::default();
     let engine = Engine::builder(Arc::new(store)).model(Arc::new(agent(steps.clone()))).build();
     let id = SessionId::from_name("demo").map_err(|error| Failure::new(error.to_string()))?;
     let mut session =
@@ -70,12 +70,12 @@ fn settings(profile: &ModelProfile) -> Vec<(String, String)> {
     prices.chain([("context_tokens_max".to_owned(), BUDGET.to_string())]).collect()
 }
 
-enum Said {
+enum ScriptedReply {
     Calls(Vec<ToolCall>),
     Words(Says),
 }
 
-fn push(steps: &Mutex<VecDeque<Said>>, calls: Vec<(&'static str, String)>, says: Says) {
+fn push(steps: &Mutex<VecDeque<ScriptedReply>>, calls: Vec<(&'static str, String)>, says: Says) {
     let mut steps = steps.lock().unwrap_or_else(PoisonError::into_inner);
     if !calls.is_empty() {
         let call = |(at, (name, arguments)): (usize, (&str, String))| ToolCall {
@@ -83,20 +83,20 @@ fn push(steps: &Mutex<VecDeque<Said>>, calls: Vec<(&'static str, String)>, says:
             name: name.to_owned(),
             arguments,
         };
-        steps.push_back(Said::Calls(calls.into_iter().enumerate().map(call).collect()));
+        steps.push_back(ScriptedReply::Calls(calls.into_iter().enumerate().map(call).collect()));
     }
-    steps.push_back(Said::Words(says));
+    steps.push_back(ScriptedReply::Words(says));
 }
 
 /// The scripted agent. What it is asked about the past, it can only read in its prompt.
-fn agent(steps: Arc<Mutex<VecDeque<Said>>>) -> ScriptedModel {
+fn agent(steps: Arc<Mutex<VecDeque<ScriptedReply>>>) -> ScriptedModel {
     ScriptedModel::from_fn(move |request| {
         let reply = |text: String, calls| ModelReply { text, calls, is_truncated: false };
         let next = steps.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         Ok(match next {
-            Some(Said::Calls(calls)) => reply(String::new(), calls),
-            Some(Said::Words(Says::Text(text))) => reply(text, Vec::new()),
-            Some(Said::Words(Says::Sentence(words))) => reply(read(request, words), Vec::new()),
+            Some(ScriptedReply::Calls(calls)) => reply(String::new(), calls),
+            Some(ScriptedReply::Words(Says::Text(text))) => reply(text, Vec::new()),
+            Some(ScriptedReply::Words(Says::Sentence(words))) => reply(read(request, words), Vec::new()),
             None => reply("I have nothing to add.".to_owned(), Vec::new()),
         })
     })
