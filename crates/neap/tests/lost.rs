@@ -127,6 +127,18 @@ fn doctor(neap: &Neap, code: i32, words: &[&str]) {
     assert!(after == before, "an examination changed a file");
 }
 
+/// Records the event that a hook had to leave in the spool, and waits until no process has the store open: the hook's own detached process may record it as well.
+fn record_spooled(neap: &Neap) {
+    neap.ok(&["hook", "--catch-up"]);
+    let spool = neap.data().join("hooks/spool");
+    let is_event = |path: PathBuf| path.extension().is_some_and(|end| end == "json");
+    wait_until("the spool is empty and the store closed", || {
+        let waits = std::fs::read_dir(&spool)
+            .is_ok_and(|mut all| all.any(|entry| is_event(entry.expect("an entry").path())));
+        !waits && !beside(neap, "-shm").exists()
+    });
+}
+
 /// All that was said in a session, as its export has it.
 fn words_of(neap: &Neap, session: &str) -> Vec<String> {
     let said = |event: &Value| {
@@ -188,6 +200,7 @@ fn a_lost_log_is_refused_by_every_command_until_it_is_set_aside() {
         whole
     );
     assert!(aside.iter().any(|path| path.to_string_lossy().starts_with("neap.db-mark.aside-")), "{aside:?}");
+    record_spooled(&neap);
     doctor(&neap, 0, &["clean"]);
     let kept = neap.data().join(folder).parent().expect("a folder").to_owned();
     neap.ok(&["session", "import", kept.to_str().expect("plain"), "--session", "work-2"]);
