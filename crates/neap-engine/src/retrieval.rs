@@ -173,6 +173,9 @@ pub(crate) async fn find_texts(parts: &Parts, search: &TextSearch) -> Result<Vec
     if let Some(others) = query.in_other_projects() {
         proposed.add_from_elsewhere(question, store.find_candidates(&others).await?);
     }
+    for named_time in query.in_named_times(question) {
+        proposed.add_more(store.find_candidates(&named_time).await?);
+    }
     let mut matches = Ranking::new(question, weights, proposed).into_matches();
     matches.truncate(*max);
     let ids: Vec<_> = matches.iter().map(|ranked| ranked.candidate.id.clone()).collect();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use neap_core::base::ids::SessionId;
-use neap_engine::{Agent, Engine, EngineBuilder};
+use neap_engine::{Agent, Engine, EngineBuilder, EngineError};
 use neap_sqlite::{FileMismatch, OpenOptions, SqliteStore, find_mismatch};
 use neap_store::folder::FolderViews;
 use neap_store::{Store, StoreError};
@@ -105,6 +105,23 @@ pub(crate) async fn agent(data: &DataDir) -> Result<Agent, Failure> {
 /// The selected agent, for reading; fails if there is no store.
 pub(crate) async fn existing_agent(data: &DataDir) -> Result<Agent, Failure> {
     agent_with_store(open_existing(data)?, data).await
+}
+
+/// The same, for questions: its engine has the embedder, and what it remembers is indexed.
+pub(crate) async fn asked_agent(data: &DataDir) -> Result<Agent, Failure> {
+    let builder = Engine::builder(open_existing(data)?).agent(data.agent().clone(), agent_profile::load(data)?);
+    let engine = embedder::with_embedder(builder, embedder::from_env()?.as_ref()).build();
+    let agent = engine.agent().await?.expect("an engine that was given an agent has one");
+    if let Err(error) = index_briefly(&engine).await {
+        tracing::warn!(%error, "what is new is searched by words alone");
+    }
+    Ok(agent)
+}
+
+/// Makes missing embeddings of recent texts for a moment: without them, words are searched.
+pub(crate) async fn index_briefly(engine: &Engine) -> Result<(), EngineError> {
+    const TIMEOUT: Duration = Duration::from_millis(500);
+    tokio::time::timeout(TIMEOUT, engine.index_all()).await.unwrap_or(Ok(Default::default())).map(drop)
 }
 
 async fn agent_with_store(store: Arc<dyn Store>, data: &DataDir) -> Result<Agent, Failure> {

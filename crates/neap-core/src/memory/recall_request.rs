@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use super::knowledge::COSINE_MIN;
 use super::{Confidence, Memory, MemoryId, MemoryKind};
 use crate::base::ids::{Stamp, StreamId};
-use crate::recall::{Candidates, Embedding, Filter, Query, SearchLimits, TextKey, TextKind, is_similar_enough};
+use crate::recall::{Candidates, Embedding, Filter, Query, SearchLimits, TextKey, TextKind};
+
+/// Nearest records that a search has, if none bears on the question.
+pub(super) const NEAREST_MAX: usize = 3;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecallRequest {
@@ -65,17 +69,23 @@ pub struct RecallResponse {
 }
 
 impl RecallResponse {
-    /// Stores similarities; returns new records that are similar enough to match without a shared word.
+    /// Stores similarities; returns new records that are similar enough to match without a shared word, and the nearest
+    /// few whatever they are: who asks in other words is shown these where nothing else bears on it.
     pub fn add_similarities(&mut self, candidates: &Candidates) -> Vec<MemoryId> {
-        let mut more = Vec::new();
+        let mut known = Vec::new();
         for card in &candidates.items {
             let (TextKey::Memory(id), Some(similarity)) = (&card.id.key, card.similarity) else { continue };
             let Ok(share) = Confidence::try_from(similarity.clamp(0.0, 1.0)) else { continue };
             self.similarities.insert(*id, share);
-            if is_similar_enough(similarity) && !self.memories.iter().any(|memory| memory.id == *id) {
-                more.push(*id);
-            }
+            known.push((similarity, *id));
         }
+        known.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        let proposed = known
+            .iter()
+            .enumerate()
+            .filter(|(at, (similarity, _))| *at < NEAREST_MAX || *similarity >= COSINE_MIN);
+        let mut more: Vec<MemoryId> = proposed.map(|(_, (_, id))| *id).collect();
+        more.retain(|id| !self.memories.iter().any(|memory| memory.id == *id));
         more
     }
 }

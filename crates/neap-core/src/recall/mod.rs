@@ -4,11 +4,15 @@
 //! without their texts. [`Ranking`] orders them, the texts of the best are read, and [`pack()`] fills a token
 //! budget with them. [`RankedSearch`] runs these steps in one store call.
 
+mod asked_for;
 mod candidate;
 mod continuation;
+mod decisions;
 mod embedding;
 mod expectation;
+mod files_in_work;
 mod indexed_text;
+mod named_times;
 mod other_projects;
 mod pack;
 mod page;

@@ -1,5 +1,6 @@
 //! Parses a question into search terms and the times that it names.
 
+use super::asked_for::{asks_for_decision, asks_for_reply};
 use super::time_mentions::time_ranges;
 use super::{Embedding, Filter, Query, SearchLimits};
 use crate::base::ids::Stamp;
@@ -16,6 +17,9 @@ pub struct ParsedQuestion {
     pub terms: Vec<String>,
     /// Times it names, as half-open ranges.
     pub times: Vec<(Stamp, Stamp)>,
+    /// It asks for what the assistant said.
+    pub asks_for_reply: bool,
+    pub asks_for_decision: bool,
 }
 
 impl ParsedQuestion {
@@ -24,7 +28,8 @@ impl ParsedQuestion {
         let mut terms = query_terms(&question);
         terms.truncate(TERMS_MAX);
         let times = time_ranges(&question, now);
-        Self { question, terms, times }
+        let (asks_for_reply, asks_for_decision) = (asks_for_reply(&question), asks_for_decision(&question));
+        Self { question, terms, times, asks_for_reply, asks_for_decision }
     }
 
     pub fn is_empty(&self) -> bool {

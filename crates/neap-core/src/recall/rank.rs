@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::{Candidate, Candidates, NeighbourQuery, ParsedQuestion, RankWeights, TextId, TextKind};
+use super::{
+    Candidate, Candidates, NeighbourQuery, ParsedQuestion, RankWeights, TextId, TextKind, decisions, files_in_work,
+};
 use crate::base::ids::{Stamp, StreamId};
 use crate::text::terms::terms;
 
@@ -14,8 +16,6 @@ const NEIGHBOUR_DISTANCE: u64 = 5;
 const OPENINGS_MAX: usize = 64;
 /// Similarity from which a text matches without a shared term.
 pub(crate) const SIMILARITY_MIN: f64 = 0.45;
-/// Latest texts of the current session that are fetched whatever they contain.
-const LATEST_TEXTS: usize = 64;
 
 /// The parts of a text's score; `cost` is subtracted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
@@ -30,14 +30,18 @@ pub struct RankFactors {
     pub lately: f64,
     /// Recency within the current session.
     pub here: f64,
+    /// It is about a file that the current session works on.
+    pub file: f64,
+    /// It settles something, and a decision is asked for.
+    pub decision: f64,
     pub cost: f64,
 }
 
 impl RankFactors {
     fn sum(&self) -> f64 {
-        let RankFactors { words, meaning, beside, conversation, speaker, time, opening, lately, here, cost } =
-            self;
-        words + meaning + beside + conversation + speaker + time + opening + lately + here - cost
+        let RankFactors { words, meaning, beside, conversation, speaker, time, opening, .. } = self;
+        let RankFactors { lately, here, file, decision, cost, .. } = self;
+        words + meaning + beside + conversation + speaker + time + opening + lately + here + file + decision - cost
     }
 }
 
@@ -139,8 +143,13 @@ impl<'a> Ranking<'a> {
     pub fn neighbour_query(&self) -> NeighbourQuery {
         let (texts, streams) = self.top_texts();
         let openings = streams.into_iter().cloned().collect();
-        let latest = self.current_session.as_ref().map(|(session, _)| (session.clone(), LATEST_TEXTS));
-        NeighbourQuery { texts, distance: NEIGHBOUR_DISTANCE, openings, latest }
+        let latest = self.current_session.as_ref().map(|(session, _)| (session.clone(), files_in_work::TEXTS_MAX));
+        let distance = if self.asks_for_decision() { decisions::DISTANCE } else { NEIGHBOUR_DISTANCE };
+        NeighbourQuery { texts, distance, openings, latest }
+    }
+
+    fn asks_for_decision(&self) -> bool {
+        self.question.asks_for_decision && self.weights.decision > 0.0
     }
 
     /// The texts with the highest own scores, and the conversations of these and the next best.
@@ -197,6 +206,8 @@ impl<'a> Ranking<'a> {
                 opening: if candidate.position == 1 { weights.opening } else { 0.0 },
                 lately: weights.recency * (-ago[conversation] / weights.recency_reach).exp(),
                 here: self.current_session_score(here, candidate),
+                file: 0.0,
+                decision: 0.0,
                 cost: weights.cost * (candidate.tokens.0 as f64 / weights.short_tokens).max(1.0).ln(),
             };
             scored.push((factors.sum(), factors, self.matched_idf(candidate)));
@@ -237,7 +248,8 @@ impl<'a> Ranking<'a> {
 
     /// Weight by role, for a text's own score and for its neighbours' share.
     fn role_weight(&self, candidate: &Candidate) -> f64 {
-        if candidate.kind == TextKind::Assistant { 1.0 - self.weights.assistant_penalty } else { 1.0 }
+        let is_repeated = candidate.kind == TextKind::Assistant && !self.question.asks_for_reply;
+        if is_repeated { 1.0 - self.weights.assistant_penalty } else { 1.0 }
     }
 
     fn matched_idf(&self, candidate: &Candidate) -> f64 {

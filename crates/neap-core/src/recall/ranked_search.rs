@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::decisions::{best_messages, raise_decisions};
+use super::files_in_work::{latest_texts, raise_files_in_work};
 use super::pack::shortlist;
 use super::{Candidate, Candidates, NeighbourQuery, ParsedQuestion, Query, RankWeights, Ranked, Ranking, TextId};
 use crate::base::ids::StreamId;
@@ -24,11 +26,14 @@ impl RankedSearch {
         &self,
         mut propose: impl FnMut(&Query) -> Result<Candidates, E>,
         around: impl FnOnce(&NeighbourQuery) -> Result<Vec<Candidate>, E>,
-        words: impl FnOnce(&[TextId]) -> Result<Vec<Option<Arc<str>>>, E>,
+        mut words: impl FnMut(&[TextId]) -> Result<Vec<Option<Arc<str>>>, E>,
     ) -> Result<RankedResults, E> {
         let mut proposed = propose(&self.query)?;
         if let Some(others) = self.query.in_other_projects() {
             proposed.add_from_elsewhere(&self.question, propose(&others)?);
+        }
+        for named_time in self.query.in_named_times(&self.question) {
+            proposed.add_more(propose(&named_time)?);
         }
         let mut ranking = Ranking::new(&self.question, &self.weights, proposed);
         if let Some((session, visible)) = &self.current_session {
@@ -37,6 +42,16 @@ impl RankedSearch {
         let around = self.query.without_neighbours_elsewhere(around(&ranking.neighbour_query())?);
         let mut ranked = ranking.rank(around);
         self.query.forget_own_project(ranked.iter_mut().map(|ranked| &mut ranked.candidate));
+        if self.question.asks_for_decision && self.weights.decision > 0.0 {
+            let ids = best_messages(&ranked);
+            raise_decisions(&mut ranked, &self.weights, &ids, &words(&ids)?);
+        }
+        if let Some((session, _)) = &self.current_session
+            && self.weights.file_in_work > 0.0
+        {
+            let ids = latest_texts(&self.question, &ranked, session);
+            raise_files_in_work(&mut ranked, &self.weights, &ids, &words(&ids)?);
+        }
         let ids = shortlist(&ranked, self.budget);
         let words = words(&ids)?;
         let texts = ids.into_iter().zip(words).filter_map(|(id, words)| Some((id, words?))).collect();

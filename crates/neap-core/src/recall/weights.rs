@@ -16,6 +16,7 @@ pub struct RankWeights {
     /// mention of a topic is not about it.
     pub messages: f64,
     /// Taken off assistant messages and off their neighbours' share: the model repeats at length what it was told.
+    /// Nothing is, if the question asks for what it said.
     pub assistant_penalty: f64,
     /// Share of the preceding texts' scores, decaying with distance.
     pub before: f64,
@@ -40,6 +41,10 @@ pub struct RankWeights {
     pub current_session: f64,
     /// Number of later texts at which `current_session` falls to 1/e.
     pub current_session_reach: f64,
+    /// The newest text of the file that the current session worked on last; less for files before it.
+    pub file_in_work: f64,
+    /// Share of the conversation factor for a message that settles something, if a decision is asked for.
+    pub decision: f64,
     /// Subtracted each time a text is e times longer than `short_tokens`.
     pub cost: f64,
     pub short_tokens: f64,
@@ -56,6 +61,8 @@ impl RankWeights {
             conversation_semantic: none,
             opening: none,
             recency: none,
+            file_in_work: none,
+            decision: none,
             cost: none,
             assistant_penalty: none,
             ..Self::default()
@@ -89,6 +96,8 @@ impl Default for RankWeights {
             recency_reach: 20.0,
             current_session: 1.0,
             current_session_reach: 40.0,
+            file_in_work: 2.0,
+            decision: 0.7,
             cost: 0.25,
             short_tokens: 32.0,
         }

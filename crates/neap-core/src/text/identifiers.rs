@@ -7,6 +7,21 @@ use regex::Regex;
 
 use super::phrases::{is_word_byte, starts_word};
 
+/// Extensions that make a word the name of a file even without a folder.
+const EXTENSIONS: &str = "rs py ts js tsx jsx mjs json jsonl md toml yaml yml txt go mod sum java c h cc cpp hpp cs rb php \
+    sh sql html css scss log lock csv tsv xml exe dll so pdf png jpg svg gz zip tar ini cfg conf env vue swift kt";
+
+pub(super) fn has_file_extension(path: &str) -> bool {
+    let is_known = |end: &str| EXTENSIONS.split_whitespace().any(|known| known.eq_ignore_ascii_case(end));
+    path.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && is_known(end))
+}
+
+/// The first name of a file, without its folders.
+pub(crate) fn first_file(text: &str) -> Option<&str> {
+    let file = find_names(text).into_iter().find(|name| has_file_extension(name))?;
+    file.rsplit('/').next().filter(|name| has_file_extension(name))
+}
+
 /// File names, identifiers and ticket numbers, in order.
 pub(crate) fn find_names(text: &str) -> Vec<&str> {
     if text.is_ascii() {
@@ -88,6 +103,18 @@ mod tests {
         let text = "In src/cart.rs, apply_coupon and lineItem fail: see AB-12, #7, e.g. A-1 or a - b.";
         assert_eq!(find_names(text), ["src/cart.rs", "apply_coupon", "lineItem", "AB-12", "#7", "e.g"]);
         assert_eq!(find_names("größe.txt und füllHöhe"), ["größe.txt"]);
+    }
+
+    #[test]
+    fn the_first_file_is_named_without_its_folders() {
+        for (text, file) in [
+            ("Read file: pkg/cloud/sync.go, then sync_test.go", Some("sync.go")),
+            ("e.g. apply_coupon in Cart.RS fails", Some("Cart.RS")),
+            ("version 1.2 of example.com", None),
+            (".rs", None),
+        ] {
+            assert_eq!(first_file(text), file, "{text}");
+        }
     }
 
     proptest! {

@@ -51,10 +51,11 @@ async fn ask(
         weights: options.weights.clone(),
         need: None,
     };
+    recorded.clock.set(request.now.unwrap_or_default());
     for budget in &options.budgets {
         request.budget = Tokens(*budget);
         let began = Instant::now();
-        let context = recorded.engine.retrieve(&request).await?;
+        let context = options.surface.ask(&recorded.engine, &request).await?;
         tally.assembly_ms.push(ms(began.elapsed()));
         tally.add(&question.cat, *budget, &score_answer(conversation, question, &context));
     }
@@ -96,23 +97,27 @@ mod tests {
     use neap_core::recall::RankWeights;
 
     use super::*;
-    use crate::eval::{Suite, measure};
+    use crate::eval::{EvalSurface, Suite, measure};
 
     #[test]
     fn a_turn_of_several_lines_is_found() {
         let conversation = r#"{"turns": [{"id": "1", "who": "Ann", "text": "I bought a bike.\n It is red.\n"}],
             "questions": [{"q": "Which bike did Ann buy?", "evidence": [1]}]}"#;
-        let conversation = serde_json::from_str(conversation).expect("it is one");
-        let options = EvalOptions {
-            budgets: vec![500],
-            suites: vec![Suite::Recall],
-            weights: RankWeights::default(),
-            ablations: Vec::new(),
-            embedder: None,
-            with_baselines: false,
-        };
-        let tally = measure("", vec![conversation], &options, 1, &|_, _, _| ()).expect("it can be measured");
-        let sums: Vec<_> = tally.sums.values().map(|sum| (sum.with_evidence, sum.recall)).collect();
-        assert_eq!(sums, [(1, 1.0)]);
+        let conversation: Conversation = serde_json::from_str(conversation).expect("it is one");
+        for surface in [EvalSurface::Recall, EvalSurface::GetContext, EvalSurface::Hook] {
+            let options = EvalOptions {
+                budgets: vec![500],
+                suites: vec![Suite::Recall],
+                weights: RankWeights::default(),
+                ablations: Vec::new(),
+                embedder: None,
+                with_baselines: false,
+                surface,
+            };
+            let conversations = vec![conversation.clone()];
+            let tally = measure("", conversations, &options, 1, &|_, _, _| ()).expect("it can be measured");
+            let sums: Vec<_> = tally.sums.values().map(|sum| (sum.with_evidence, sum.recall)).collect();
+            assert_eq!(sums, [(1, 1.0)], "{surface:?}");
+        }
     }
 }

@@ -13,6 +13,7 @@ use neap_sqlite::SqliteStore;
 use neap_store::Store;
 
 use super::data::{Conversation, Turn};
+use super::surface::QuestionClock;
 use super::time::parse_timestamp;
 use crate::LabError;
 
@@ -33,6 +34,7 @@ pub(crate) struct ConversationStore {
     prefix: String,
     /// Where the questions are asked.
     pub(crate) project: Option<ProjectId>,
+    pub(crate) clock: Arc<QuestionClock>,
     _folder: Option<tempfile::TempDir>,
 }
 
@@ -61,13 +63,14 @@ impl ConversationStore {
         }
         let mut order: Vec<usize> = (0..conversation.turns.len()).collect();
         order.sort_by_key(|at| began.get(&conversation.turns[*at].session));
-        let mut builder = Engine::builder(store).project(project.clone());
+        let clock = Arc::new(QuestionClock::default());
+        let mut builder = Engine::builder(store).project(project.clone()).clock(clock.clone());
         if let Some(embedder) = embedder {
             builder = builder.embedder(embedder);
         }
         let engine = builder.build();
         let (recorded_turns, now) = (0, Stamp(0));
-        Self { engine, conversation, order, recorded_turns, now, prefix, project, _folder: None }
+        Self { engine, conversation, order, recorded_turns, now, prefix, project, clock, _folder: None }
     }
 
     pub(crate) async fn record_before(&mut self, before: Option<i64>) -> Result<(), LabError> {

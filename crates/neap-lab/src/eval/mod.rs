@@ -10,6 +10,7 @@ mod efforts;
 mod precision;
 mod ranking_term;
 mod shared;
+mod surface;
 mod tally;
 mod time;
 
@@ -26,6 +27,7 @@ pub use data::{Conversation, read};
 pub use precision::{PrecisionMiss, PrecisionReport, PrecisionRow, Surface, measure_precision};
 pub use ranking_term::RankingTerm;
 pub use shared::{Sharing, measure_shared};
+pub use surface::EvalSurface;
 pub use tally::{EvalTally, ScoreRow, percent};
 
 /// Budgets of a curve of recall.
@@ -53,6 +55,8 @@ pub struct EvalOptions {
     pub ablations: Vec<(RankingTerm, RankWeights)>,
     pub embedder: Option<Arc<dyn Embedder>>,
     pub with_baselines: bool,
+    /// Where questions with evidence are asked.
+    pub surface: EvalSurface,
 }
 
 impl EvalOptions {

@@ -12,12 +12,14 @@ pub enum RankingTerm {
     Time,
     Opening,
     Lately,
+    Files,
+    Decision,
     Role,
     Cost,
 }
 
 impl RankingTerm {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::Words,
         Self::Meaning,
         Self::Beside,
@@ -26,6 +28,8 @@ impl RankingTerm {
         Self::Time,
         Self::Opening,
         Self::Lately,
+        Self::Files,
+        Self::Decision,
         Self::Role,
         Self::Cost,
     ];
@@ -48,6 +52,8 @@ impl RankingTerm {
             Self::Time => ("time", "The question names its time"),
             Self::Opening => ("opening", "It opens its conversation"),
             Self::Lately => ("lately", "It is recent"),
+            Self::Files => ("files", "It is about a file in work"),
+            Self::Decision => ("decision", "It settles what is asked"),
             Self::Role => ("role", "Whether a person or a model wrote it"),
             Self::Cost => ("cost", "Its size in tokens"),
         }
@@ -66,6 +72,8 @@ impl RankingTerm {
                 Self::Time => vec![&mut weights.time],
                 Self::Opening => vec![&mut weights.opening],
                 Self::Lately => vec![&mut weights.recency, &mut weights.current_session],
+                Self::Files => vec![&mut weights.file_in_work],
+                Self::Decision => vec![&mut weights.decision],
                 Self::Role => vec![&mut weights.assistant_penalty],
                 Self::Cost => vec![&mut weights.cost],
             };

@@ -220,6 +220,6 @@ function hits(world, body) {
   const name = String([...world.sessions.keys()][0]);
   return [3, 14, 27, 39].map((turn, index) => ({
     session: name, effort: "refresh-token", turn, kind: index % 2 ? "assistant" : "user", who: "Tim", at: at(turn), text: world.isHostile ? ALL : `${words(turn).ask} … ${body.query}`, score: 5 - index,
-    why: { words: 3.1 - index * 0.6, meaning: 1.2 - index * 0.2, beside: 0.2, conversation: 0, speaker: 0, time: 0.1, opening: 0.2, lately: 0.3, here: 0, cost: 0.1 },
+    why: { words: 3.1 - index * 0.6, meaning: 1.2 - index * 0.2, beside: 0.2, conversation: 0, speaker: 0, time: 0.1, opening: 0.2, lately: 0.3, here: 0, file: 0, decision: 0, cost: 0.1 },
   }));
 }

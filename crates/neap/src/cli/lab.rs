@@ -90,6 +90,17 @@ pub(crate) enum EvalSuite {
     All,
 }
 
+/// Where questions are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SurfaceChoice {
+    /// Recalled text alone
+    Recall,
+    /// The MCP tool `get_context`, in a new session
+    GetContext,
+    /// The reply to a prompt's hook, whose budget is its own
+    Hook,
+}
+
 /// How conversations share a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SharedStore {
@@ -110,6 +121,9 @@ pub(crate) struct EvalArgs {
     /// What to measure
     #[arg(long, value_enum, default_value = "all")]
     pub(crate) suite: EvalSuite,
+    /// Where to ask: what a tool or a hook gives, instead of recalled text alone
+    #[arg(long, value_enum, value_name = "WHERE", default_value = "recall", conflicts_with_all = ["without", "ablate", "curve"])]
+    pub(crate) surface: SurfaceChoice,
     /// Leave terms out of the ranking, to see what they contribute
     #[arg(long, value_name = "REASON,…", value_delimiter = ',', value_parser = ranking_term())]
     pub(crate) without: Vec<RankingTerm>,

@@ -18,7 +18,7 @@ use crate::project::Asked;
 pub(crate) async fn run(data: &DataDir, args: &ContextArgs, json: bool) -> Result<ExitCode, Failure> {
     // Includes opening the store.
     let began = Instant::now();
-    let agent = app::existing_agent(data).await?;
+    let agent = app::asked_agent(data).await?;
     let project = Asked::of(args.project.project.as_deref())?.filter();
     let (frame, budget) = (args.frame.as_deref(), args.budget.map(Tokens));
     let context = agent.context_in(&args.question, frame, project, budget).await?;

@@ -15,7 +15,7 @@ pub(crate) async fn run(data: &DataDir, args: RecallArgs, json: bool) -> Result<
     let RecallArgs { query, kinds, time, project, superseded, expect, max } = args;
     let project = Asked::of(project.project.as_deref())?.filter();
     let query = query.join(" ");
-    let mut agent = app::existing_agent(data).await?;
+    let mut agent = app::asked_agent(data).await?;
     let asked = match (&time, query.is_empty()) {
         (Some(time), true) => time.clone(),
         _ => query.clone(),
@@ -62,5 +62,12 @@ pub(crate) fn render(hits: &[MemoryHit], query: &str) -> String {
         });
         hit_line + &was.collect::<String>()
     };
-    hits.iter().map(line).collect()
+    let lines: String = hits.iter().map(line).collect();
+    if hits.iter().all(|hit| hit.is_nearest) {
+        return format!(
+            "{DIM}No memory bears clearly on \"{}\"; the nearest:{DIM:#}\n",
+            out::escape_control(query)
+        ) + &lines;
+    }
+    lines
 }

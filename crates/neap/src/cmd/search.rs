@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use neap_core::base::ids::EffortId;
 use neap_core::memory::MemoryKind;
@@ -17,17 +16,13 @@ use crate::expected;
 use crate::out::{self, BOLD, DIM, Failure};
 use crate::project::Asked;
 
-/// How long a search waits for missing embeddings.
-const INDEX_TIMEOUT: Duration = Duration::from_millis(500);
-
 pub(crate) async fn run(data: &DataDir, args: &SearchArgs, json: bool) -> Result<ExitCode, Failure> {
     let session = args.session.as_deref().map(app::parse_session_id).transpose()?;
     let engine = app::read_engine(data)?;
     if let Some(id) = &session {
         engine.attach(id).await?;
     }
-    // Recent texts may lack embeddings; a few are made quickly, and without them words are searched.
-    let indexed = tokio::time::timeout(INDEX_TIMEOUT, engine.index_all()).await;
+    let indexed = app::index_briefly(&engine).await;
     let query = args.query.join(" ");
     let is_narrow = args.by.is_some() || args.effort.is_some();
     if is_narrow && args.place == SearchIn::Memories {
@@ -65,7 +60,7 @@ pub(crate) async fn run(data: &DataDir, args: &SearchArgs, json: bool) -> Result
     }
     if let Some(reason) = engine.embed_fault() {
         print_note(&format!("searched by words alone: {reason}"), json)?;
-    } else if let Ok(Err(error @ EngineError::Embedder(_))) = indexed {
+    } else if let Err(error @ EngineError::Embedder(_)) = indexed {
         print_note(&format!("new text is searched by words alone: {error}"), json)?;
     }
     if json {
@@ -129,7 +124,8 @@ fn text_kinds(place: SearchIn) -> Option<BTreeSet<TextKind>> {
 }
 
 fn score_text(factors: &RankFactors) -> String {
-    let RankFactors { words, meaning, beside, conversation, speaker, time, opening, lately, here, cost } = factors;
+    let RankFactors { words, meaning, beside, conversation, speaker, time, opening, .. } = factors;
+    let RankFactors { lately, here, file, decision, cost, .. } = factors;
     let all = [
         ("words", *words),
         ("meaning", *meaning),
@@ -140,6 +136,8 @@ fn score_text(factors: &RankFactors) -> String {
         ("opening", *opening),
         ("lately", *lately),
         ("here", *here),
+        ("file", *file),
+        ("decision", *decision),
         ("cost", -cost),
     ];
     let nonzero = all.iter().filter(|(_, value)| *value != 0.0).map(|(name, value)| format!("{name} {value:.3}"));

@@ -9,6 +9,7 @@ use super::score::{QuestionScorer, ScoreBreakdown, relevance_floor, score};
 use super::time_range::question_time_range;
 use crate::base::tokens::TokenCounter;
 use crate::memory::asked_kinds::AskedKinds;
+use crate::memory::frame::Frame;
 use crate::memory::{Confidence, Memory, MemoryId, MemoryKind, RenderedMemory};
 use crate::text::sanitize::is_line_break;
 
@@ -103,7 +104,7 @@ pub(super) fn score_candidates<'a>(inputs: &KnowledgeInputs<'a>) -> Vec<MemoryCa
         candidates.sort_by_key(|c| (std::cmp::Reverse(c.memory.created), c.memory.id));
     } else {
         for kind in MemoryKind::ALL {
-            drop_below_floor(&mut candidates, kind);
+            drop_below_floor(&mut candidates, kind, frame);
         }
         candidates.sort_by_key(|c| {
             let newest = std::cmp::Reverse(c.memory.created);
@@ -113,12 +114,12 @@ pub(super) fn score_candidates<'a>(inputs: &KnowledgeInputs<'a>) -> Vec<MemoryCa
     candidates
 }
 
-fn drop_below_floor(candidates: &mut [MemoryCandidate<'_>], kind: MemoryKind) {
+fn drop_below_floor(candidates: &mut [MemoryCandidate<'_>], kind: MemoryKind, frame: &Frame) {
     let of_kind =
         |c: &&mut MemoryCandidate<'_>| c.memory.kind() == kind && c.scored.outcome == SelectionOutcome::NoRoom;
     let best = candidates.iter_mut().filter(of_kind).map(|c| c.scored.breakdown.similarity).max();
     let Some(best) = best else { return };
-    let floor = relevance_floor(kind, best);
+    let floor = relevance_floor(kind, best, frame);
     for candidate in candidates.iter_mut().filter(of_kind) {
         if candidate.scored.breakdown.similarity < floor {
             candidate.scored.outcome = SelectionOutcome::BelowFloor(floor);

@@ -7,8 +7,8 @@
 //! **Lexical similarity** is the square root of the IDF-weighted share of the question's terms that the record
 //! has, which is the cosine of the question with a record of just these terms. A record with more than
 //! [`LENGTH_TERMS`] distinct terms is damped by the fourth root of the excess ratio, because long texts share
-//! words by accident. **Semantic similarity** is the cosine of the embeddings, if there is one. The greater of the
-//! two counts. Of a long message each sentence is compared by itself, and the best counts.
+//! words by accident. **Semantic similarity** is the cosine of the embeddings, if there is one, raised so that
+//! [`COSINE_MIN`] is at the floor. The greater of the two counts. Of a long message each sentence is compared by itself, and the best counts.
 //!
 //! Reliability adjusts the sum: a superseded fact, and one that calls itself past, counts half; a record that is contested or
 //! rests on a superseded fact, a fact that says that something ended, and an ineffective procedure, four fifths; a core fact or effective procedure moves a tenth closer to 1.
@@ -36,8 +36,13 @@ const LONG_BYTES_MIN: usize = 300;
 const SENTENCES_MAX: usize = 32;
 /// A sentence with fewer terms asks nothing by itself.
 const SENTENCE_TERMS_MIN: usize = 2;
-/// A record below this percentage of the best similarity of its kind does not bear on the question.
-const OF_BEST_PERCENT: u64 = 65;
+/// A record below this percentage of the best similarity of its kind does not bear on the question; who decides weighs
+/// what is less like it, too.
+const OF_BEST_PERCENT: u64 = 85;
+const OF_BEST_DECIDING_PERCENT: u64 = 65;
+/// The cosine that says as much as a lexical similarity at the floor: questions about nothing in the records stay below.
+pub(crate) const COSINE_MIN: f64 = 0.35;
+const SIMILARITY_FLOOR: f64 = 0.45;
 const DAY_MS: i64 = 86_400_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +78,7 @@ pub struct QuestionScorer<'a> {
     /// The terms of the whole question, and of each sentence of a long message.
     parts: Vec<BTreeSet<&'a str>>,
     similarities: &'a BTreeMap<MemoryId, Confidence>,
+    is_long: bool,
 }
 
 impl<'a> QuestionScorer<'a> {
@@ -89,7 +95,8 @@ impl<'a> QuestionScorer<'a> {
         let weights: BTreeMap<&str, f64> =
             terms.iter().enumerate().map(|(at, term)| (term.as_str(), idf(at, term))).collect();
         let mut parts = vec![weights.keys().copied().collect()];
-        if question.len() > LONG_BYTES_MIN {
+        let is_long = question.len() > LONG_BYTES_MIN;
+        if is_long {
             // In a long message, one sentence asks; the others would make any record look unlike it.
             let sentences = own_sentences(question).into_iter().take(SENTENCES_MAX);
             parts.extend(sentences.filter_map(|sentence| {
@@ -98,13 +105,15 @@ impl<'a> QuestionScorer<'a> {
                 (part.len() >= SENTENCE_TERMS_MIN).then_some(part)
             }));
         }
-        Self { weights, parts, similarities: &recalled.similarities }
+        Self { weights, parts, similarities: &recalled.similarities, is_long }
     }
 
     /// The greater of lexical and semantic similarity.
     pub fn similarity(&self, memory: &Memory) -> Confidence {
         let lexical = self.lexical_similarity(memory);
-        self.similarities.get(&memory.id).map_or(lexical, |semantic| lexical.max(*semantic))
+        // The embedding of a long message is of many things, and near to much.
+        let semantic = |cosine: &Confidence| if self.is_long { *cosine } else { from_cosine(*cosine) };
+        self.similarities.get(&memory.id).map_or(lexical, |cosine| lexical.max(semantic(cosine)))
     }
 
     fn lexical_similarity(&self, memory: &Memory) -> Confidence {
@@ -151,15 +160,22 @@ pub fn score(memory: &Memory, similarity: Confidence, frame: &Frame, now: Stamp)
 }
 
 /// The floor of a kind for one question: below it, a record is on no page that nobody asked for as a list.
-pub fn relevance_floor(kind: MemoryKind, best: Confidence) -> Confidence {
-    similarity_floor(kind).max(to_confidence(best.value() * OF_BEST_PERCENT as f64 / 100.0))
+pub fn relevance_floor(kind: MemoryKind, best: Confidence, frame: &Frame) -> Confidence {
+    let percent = if frame.is_for_deciding() { OF_BEST_DECIDING_PERCENT } else { OF_BEST_PERCENT };
+    similarity_floor(kind).max(to_confidence(best.value() * percent as f64 / 100.0))
+}
+
+/// A cosine on the scale of lexical similarity.
+fn from_cosine(cosine: Confidence) -> Confidence {
+    let unlike = (1.0 - cosine.value()) * (1.0 - SIMILARITY_FLOOR) / (1.0 - COSINE_MIN);
+    if cosine.value() > 0.0 { to_confidence(1.0 - unlike) } else { cosine }
 }
 
 /// Records below this similarity are not loaded: the budget is a limit, not a quota. One floor for all kinds:
 /// lower ones for decisions and procedures admit records that share one common word with an unrelated question.
 pub fn similarity_floor(kind: MemoryKind) -> Confidence {
     to_confidence(match kind {
-        MemoryKind::Decision | MemoryKind::Procedure | MemoryKind::Fact | MemoryKind::Episode => 0.45,
+        MemoryKind::Decision | MemoryKind::Procedure | MemoryKind::Fact | MemoryKind::Episode => SIMILARITY_FLOOR,
         MemoryKind::Censor => 0.0,
     })
 }

@@ -12,6 +12,7 @@ use crate::memory::frame::FrameSet;
 use crate::memory::knowledge::{
     QuestionScorer, ScoreBreakdown, parse_time_range, question_time_range, relevance_floor, score,
 };
+use crate::memory::recall_request::NEAREST_MAX;
 use crate::memory::{
     Body, Change, Confidence, Memory, MemoryId, MemoryKind, MemoryWrite, Provenance, RecallRequest,
     RecallResponse, RenderedMemory, Status, amend, lifecycle, text_similarity,
@@ -26,8 +27,6 @@ pub(super) const RECALL_MAX: usize = 32;
 const SUPERSEDED_MAX: usize = 16;
 /// Hits `recall` returns.
 pub const HITS_MAX: usize = 12;
-/// Hits that are given, marked, if none bears on the question.
-const NEAREST_MAX: usize = 2;
 /// Earlier decisions reported with a new one.
 const SIMILAR_MAX: usize = 3;
 const SIMILAR_MIN: f64 = 0.3;
@@ -113,7 +112,7 @@ pub(super) fn rank_hits<'m>(
             hits.sort_by_key(|(memory, scored)| (Reverse(scored.score), Reverse(memory.created), memory.id));
         }
     }
-    let is_nearest = !limits.lists && !request.terms.is_empty() && !retain_relevant(&mut hits);
+    let is_nearest = !request.terms.is_empty() && !retain_relevant(&mut hits, limits.lists);
     let hit = |(memory, scored): (&'m Memory, ScoreBreakdown)| {
         let mut hit = MemoryHit { is_nearest, ..MemoryHit::new(memory, scored.score) };
         if memory.is_from_elsewhere(limits.project) {
@@ -122,12 +121,13 @@ pub(super) fn rank_hits<'m>(
         hit.add_superseded(&found.memories);
         hit
     };
-    let max = if is_nearest { limits.max.min(NEAREST_MAX) } else { limits.max };
+    let max = if is_nearest && !limits.lists { limits.max.min(NEAREST_MAX) } else { limits.max };
     hits.into_iter().take(max).map(hit).collect()
 }
 
-/// Leaves the records above the floor of their kind; returns whether there are any, and changes nothing otherwise.
-fn retain_relevant(hits: &mut Vec<(&Memory, ScoreBreakdown)>) -> bool {
+/// Leaves the records above the floor of their kind, all in a list; returns whether there are any, and changes nothing
+/// otherwise.
+fn retain_relevant(hits: &mut Vec<(&Memory, ScoreBreakdown)>, lists: bool) -> bool {
     let mut best: BTreeMap<MemoryKind, Confidence> = BTreeMap::new();
     for (memory, scored) in hits.iter() {
         let known = best.entry(memory.kind()).or_insert(scored.similarity);
@@ -135,10 +135,10 @@ fn retain_relevant(hits: &mut Vec<(&Memory, ScoreBreakdown)>) -> bool {
     }
     let is_relevant = |(memory, scored): &(&Memory, ScoreBreakdown)| {
         let best = best.get(&memory.kind()).copied().unwrap_or(scored.similarity);
-        scored.similarity >= relevance_floor(memory.kind(), best)
+        scored.similarity >= relevance_floor(memory.kind(), best, FrameSet::built_in().default_frame())
     };
     let any = hits.iter().any(is_relevant);
-    if any {
+    if any && !lists {
         hits.retain(is_relevant);
     }
     any

@@ -3,6 +3,7 @@
 mod freshness;
 mod order;
 mod packing;
+mod searched;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -6,6 +6,7 @@ use super::date::{self, Moment, PartialDate};
 use super::number;
 use super::probe::ProbeKind;
 use super::words::{Word, value_words};
+use crate::text::identifiers::has_file_extension;
 
 /// Equal for two spellings of the same value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,10 +22,6 @@ pub(super) struct ExactValue {
     pub(super) key: ValueKey,
     pub(super) range: Range<usize>,
 }
-
-/// Extensions that make a word a path even without a folder.
-const EXTENSIONS: &str = "rs py ts js tsx jsx mjs json jsonl md toml yaml yml txt go java c h cc cpp hpp cs rb php sh \
-    sql html css scss log lock csv tsv xml exe dll so pdf png jpg svg gz zip tar ini cfg conf env vue swift kt";
 
 /// A longer word is data, not a value.
 const WORD_BYTES_MAX: usize = 400;
@@ -135,9 +132,7 @@ fn is_path(word: &str) -> bool {
     let slashes = word.chars().filter(|c| matches!(c, '/' | '\\')).count();
     let rooted = ["/", "./", "../", "~/"].iter().any(|root| word.starts_with(root)) && word.len() > 2;
     let dotted = word.starts_with('.') && word.len() > 2 && !word[1..].contains('.');
-    let file = word.split(':').next().and_then(|path| path.rsplit_once('.')).is_some_and(|(stem, end)| {
-        !stem.is_empty() && EXTENSIONS.split_whitespace().any(|known| known == end.to_lowercase())
-    });
+    let file = word.split(':').next().is_some_and(has_file_extension);
     let marked = word.chars().any(|c| c == '_' || c == '.' || c.is_ascii_digit());
     file || dotted || (rooted && slashes > 0) || slashes >= 2 || (slashes == 1 && marked)
 }

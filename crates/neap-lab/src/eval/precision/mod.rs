@@ -42,6 +42,8 @@ pub struct PrecisionRow {
     pub precision: f64,
     /// Sum over the cases: the share of what bears on the question that was returned.
     pub recall: f64,
+    /// The same, with what was marked as only the nearest.
+    pub recall_with_nearest: f64,
     /// Cases in which exactly what bears on it was returned.
     pub exact: u64,
 }
@@ -87,9 +89,11 @@ async fn ask_all(embedder: Option<Arc<dyn Embedder>>) -> Result<PrecisionReport,
         engine.index_all().await?;
         for case in &world.cases {
             for surface in [Surface::Context, Surface::Recall] {
-                let got = ask(&mut open_agent(&engine).await?, surface, &case.question).await?;
+                let Answer { found, nearest } =
+                    ask(&mut open_agent(&engine).await?, surface, &case.question).await?;
                 let name = |id: MemoryId| keys.get(&id).cloned().unwrap_or_else(|| id.to_string());
-                report.add(case, surface, got.into_iter().map(name).collect());
+                let nearest: Vec<String> = nearest.into_iter().map(name).collect();
+                report.add(case, surface, found.into_iter().map(name).collect(), &nearest);
             }
         }
     }
@@ -114,11 +118,18 @@ async fn remember_all(engine: &Engine, world: &World) -> Result<BTreeMap<MemoryI
     Ok(keys)
 }
 
-async fn ask(agent: &mut Agent, surface: Surface, question: &str) -> Result<Vec<MemoryId>, LabError> {
+/// What was returned, and what of that was marked as only the nearest.
+#[derive(Debug, Default)]
+struct Answer {
+    found: Vec<MemoryId>,
+    nearest: Vec<MemoryId>,
+}
+
+async fn ask(agent: &mut Agent, surface: Surface, question: &str) -> Result<Answer, LabError> {
     match surface {
         Surface::Context => {
             let page = agent.context(question, None, Some(BUDGET)).await?.knowledge;
-            Ok(page.items.iter().map(|item| item.id).collect())
+            Ok(Answer { found: page.items.iter().map(|item| item.id).collect(), nearest: Vec::new() })
         }
         Surface::Recall => {
             let command = MemoryCommand::Recall {
@@ -131,18 +142,21 @@ async fn ask(agent: &mut Agent, surface: Surface, question: &str) -> Result<Vec<
                 max: HITS_MAX,
             };
             let response = agent.run_command(command).await?;
-            let MemoryResponse::Found { hits } = response else { return Ok(Vec::new()) };
-            Ok(hits.into_iter().filter(|hit| !hit.is_nearest).map(|hit| hit.id).collect())
+            let MemoryResponse::Found { hits } = response else { return Ok(Answer::default()) };
+            let ids = |is_nearest| hits.iter().filter(move |hit| hit.is_nearest == is_nearest).map(|hit| hit.id);
+            Ok(Answer { found: ids(false).collect(), nearest: ids(true).collect() })
         }
     }
 }
 
 impl PrecisionReport {
-    fn add(&mut self, case: &Case, surface: Surface, got: Vec<String>) {
+    fn add(&mut self, case: &Case, surface: Surface, got: Vec<String>, nearest: &[String]) {
         let (wanted, returned): (BTreeSet<&String>, BTreeSet<&String>) =
             (case.wanted.iter().collect(), got.iter().collect());
         let shared = wanted.intersection(&returned).count() as f64;
         let of = |all: usize, if_none: f64| if all == 0 { if_none } else { shared / all as f64 };
+        let near = wanted.iter().filter(|key| nearest.contains(key)).count() as f64;
+        let with_nearest = if wanted.is_empty() { 1.0 } else { (shared + near) / wanted.len() as f64 };
         let is_exact = wanted == returned;
         let precision = of(returned.len(), f64::from(u8::from(wanted.is_empty())));
         for kind in [case.kind.as_str(), "all"] {
@@ -150,6 +164,7 @@ impl PrecisionReport {
             row.cases += 1;
             row.precision += precision;
             row.recall += of(wanted.len(), 1.0);
+            row.recall_with_nearest += with_nearest;
             row.exact += u64::from(is_exact);
         }
         if !is_exact {

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use neap_lab::eval::{self, CURVE_BUDGETS, EvalOptions, EvalTally, RankingTerm, Sharing, Suite};
+use neap_lab::eval::{self, CURVE_BUDGETS, EvalOptions, EvalSurface, EvalTally, RankingTerm, Sharing, Suite};
 
 use super::eval_output;
-use crate::cli::{EvalArgs, EvalSuite, SharedStore};
+use crate::cli::{EvalArgs, EvalSuite, SharedStore, SurfaceChoice};
 use crate::out::{self, Failure};
 use crate::{embedder, files, progress};
 
@@ -29,7 +29,13 @@ fn options(args: &EvalArgs) -> Result<EvalOptions, Failure> {
     let embedder = chosen.map(|chosen| chosen.embedder);
     let left_out: &[RankingTerm] = if args.ablate { &RankingTerm::ALL } else { &[] };
     let ablations = left_out.iter().map(|term| (*term, RankingTerm::weights_without(&[*term]))).collect();
-    Ok(EvalOptions { budgets, suites, weights, ablations, embedder, with_baselines: args.curve.is_some() })
+    let surface = match args.surface {
+        SurfaceChoice::Recall => EvalSurface::Recall,
+        SurfaceChoice::GetContext => EvalSurface::GetContext,
+        SurfaceChoice::Hook => EvalSurface::Hook,
+    };
+    let with_baselines = args.curve.is_some();
+    Ok(EvalOptions { budgets, suites, weights, ablations, embedder, with_baselines, surface })
 }
 
 fn run_precision(options: &EvalOptions, json: bool) -> Result<ExitCode, Failure> {

@@ -117,10 +117,11 @@ pub(super) fn render_precision(report: &PrecisionReport) -> String {
             row.cases.to_string(),
             mean(row.precision),
             mean(row.recall),
+            mean(row.recall_with_nearest),
             exact,
         ]
     };
-    let head = ["surface", "half", "questions", "cases", "precision %", "recall %", "exact %"];
+    let head = ["surface", "half", "questions", "cases", "precision %", "recall %", "with nearest %", "exact %"];
     out::table(&head, &report.rows.iter().map(row).collect::<Vec<_>>())
 }
 
@@ -129,7 +130,7 @@ pub(super) fn precision_json(report: &PrecisionReport) -> Value {
         json!({
             "surface": surface, "tunes": tunes, "questions": kind, "cases": row.cases,
             "precision": percent(row.precision, row.cases), "recall": percent(row.recall, row.cases),
-            "exact": percent(row.exact as f64, row.cases),
+            "recall_with_nearest": percent(row.recall_with_nearest, row.cases), "exact": percent(row.exact as f64, row.cases),
         })
     };
     json!({"rows": report.rows.iter().map(row).collect::<Vec<_>>(), "misses": report.misses})

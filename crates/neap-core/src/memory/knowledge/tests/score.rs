@@ -170,8 +170,8 @@ fn likeness_is_the_root_of_the_weighed_share() {
     recalled.similarities.insert(record.id, Confidence::try_from(0.8).unwrap());
     assert_eq!(
         QuestionScorer::new("", &terms, &recalled).similarity(&record).thousandths(),
-        800,
-        "it means the same"
+        831,
+        "it means the same: 1 - 0.2 * 0.55 / 0.65"
     );
     let named = memory("f1", 0, &[], fact("Redis"));
     assert_eq!(

@@ -11,7 +11,7 @@ import { oneLine, visible } from "./safe_text.js";
 const WEIGHTS = { similarity: 0.5, priority: 0.15, recency: 0.15, outcome: 0.1, usage: 0.05, confidence: 0.05 };
 /** @type {Record<string, string>} */
 const NAMES = { similarity: "likeness" };
-const WORD_PARTS = ["words", "meaning", "beside", "conversation", "speaker", "time", "opening", "lately", "here"];
+const WORD_PARTS = ["words", "meaning", "beside", "conversation", "speaker", "time", "opening", "lately", "here", "file", "decision"];
 
 export const MEMORY_PARTS = Object.keys(WEIGHTS).map((name, index) => ({ name: NAMES[name] ?? name, kind: String(index) }));
 export const TEXT_PARTS = WORD_PARTS.map((name, index) => ({ name, kind: String(index) }));
