@@ -6,6 +6,7 @@ use neap_core::recall::{Candidate, Expectation, Filter, ParsedQuestion, RankWeig
 
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::retrieval::propose;
 
 /// A text that a search should find.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +45,8 @@ impl Engine {
         }
         let embedding = self.embed_query(&question.question).await;
         let embedding = embedding.map(|embedding| (self.parts.embedder_name(), embedding));
-        let proposed = self.parts.store.find_candidates(&question.to_query(embedding, filter)).await?;
+        let query = question.to_query(embedding, filter);
+        let proposed = propose(self.parts.store.as_ref(), &question, &query).await?;
         let weights = RankWeights::for_topics();
         let ranking = Ranking::new(&question, &weights, proposed);
         Ok(Expectation::of(ranking, &question, |candidate| expected.is(candidate), max))

@@ -128,6 +128,8 @@ impl Engine {
         mut request: RetrievalRequest,
     ) -> Result<String, EngineError> {
         request.filter = message_filter().asked_in(state.head().project.as_ref());
+        // A page that nobody asked for must bear on the prompt; files in work would take the place of what does.
+        request.weights.file_in_work = 0.0;
         request.current = Some(CurrentSession {
             session: session.clone().into(),
             visible_texts: self.visible_message_count(session, state).await?,

@@ -6,11 +6,11 @@ use neap_core::client::RecallNeed;
 use neap_core::memory::knowledge::{RELATED_STEPS_MAX, add_related, related_request};
 use neap_core::memory::{Memory, RecallRequest, RecallResponse};
 use neap_core::recall::{
-    Embedding, Filter, FoundText, PageCounting, ParsedQuestion, Query, RankWeights, RankedResults, RankedSearch,
-    Ranking, RecalledContext, TextSearch, pack,
+    Candidates, Embedding, Filter, FoundText, PageCounting, ParsedQuestion, Query, RankWeights, RankedResults,
+    RankedSearch, Ranking, RecalledContext, TextSearch, pack,
 };
 use neap_model::bpe::counter_for;
-use neap_store::StoreError;
+use neap_store::{Store, StoreError};
 
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -124,7 +124,7 @@ impl Parts {
     ) {
         let Some(embedding) = self.embed_query(question).await else { return };
         let query = request.to_semantic_query(stream, self.embedder_name(), embedding);
-        match self.nearest_memories(stream, &query, recalled).await {
+        match self.nearest_memories(stream, (request, question), &query, recalled).await {
             Ok(more) => recalled.memories.extend(more.into_iter().filter(|memory| request.matches_status(memory))),
             // The matches by words stand.
             Err(error) => tracing::warn!(target: "neap::recall", %error, "memories were searched by words alone"),
@@ -151,12 +151,29 @@ impl Parts {
     async fn nearest_memories(
         &self,
         stream: &StreamId,
+        (request, question): (&RecallRequest, &str),
         query: &Query,
         recalled: &mut RecallResponse,
     ) -> Result<Vec<Memory>, StoreError> {
-        let more = recalled.add_similarities(&self.store.find_candidates(query).await?);
+        let more = recalled.add_similarities(request, question, &self.store.find_candidates(query).await?);
         self.store.memories(stream, &more).await
     }
+}
+
+/// Candidates of a search that lists texts.
+pub(crate) async fn propose(
+    store: &dyn Store,
+    question: &ParsedQuestion,
+    query: &Query,
+) -> Result<Candidates, StoreError> {
+    let mut proposed = store.find_candidates(query).await?;
+    if let Some(others) = query.in_other_projects() {
+        proposed.add_from_elsewhere(question, store.find_candidates(&others).await?);
+    }
+    for named_time in query.in_named_times(question) {
+        proposed.add_more(store.find_candidates(&named_time).await?);
+    }
+    Ok(proposed)
 }
 
 /// The texts that match by themselves, best first: neighbours of a match are not added.
@@ -169,13 +186,7 @@ pub(crate) async fn find_texts(parts: &Parts, search: &TextSearch) -> Result<Vec
     let embedding =
         parts.embed_query(&question.question).await.map(|embedding| (parts.embedder_name(), embedding));
     let query = question.to_query(embedding, filter.clone());
-    let mut proposed = store.find_candidates(&query).await?;
-    if let Some(others) = query.in_other_projects() {
-        proposed.add_from_elsewhere(question, store.find_candidates(&others).await?);
-    }
-    for named_time in query.in_named_times(question) {
-        proposed.add_more(store.find_candidates(&named_time).await?);
-    }
+    let proposed = propose(store, question, &query).await?;
     let mut matches = Ranking::new(question, weights, proposed).into_matches();
     matches.truncate(*max);
     let ids: Vec<_> = matches.iter().map(|ranked| ranked.candidate.id.clone()).collect();

@@ -13,7 +13,7 @@ use crate::agent_profile;
 use crate::embedder;
 use crate::env::DataDir;
 use crate::keys;
-use crate::out::Failure;
+use crate::out::{self, Failure};
 use crate::project::GitFolders;
 use crate::settings::StoreSettings;
 
@@ -107,18 +107,26 @@ pub(crate) async fn existing_agent(data: &DataDir) -> Result<Agent, Failure> {
     agent_with_store(open_existing(data)?, data).await
 }
 
-/// The same, for questions: its engine has the embedder, and what it remembers is indexed.
-pub(crate) async fn asked_agent(data: &DataDir) -> Result<Agent, Failure> {
+/// The same, for questions: its engine has the embedder.
+pub(crate) async fn asked_agent(data: &DataDir) -> Result<(Engine, Agent), Failure> {
     let builder = Engine::builder(open_existing(data)?).agent(data.agent().clone(), agent_profile::load(data)?);
     let engine = embedder::with_embedder(builder, embedder::from_env()?.as_ref()).build();
     let agent = engine.agent().await?.expect("an engine that was given an agent has one");
     if let Err(error) = index_briefly(&engine).await {
         tracing::warn!(%error, "what is new is searched by words alone");
     }
-    Ok(agent)
+    Ok((engine, agent))
 }
 
-/// Makes missing embeddings of recent texts for a moment: without them, words are searched.
+/// Says that a question was not embedded.
+pub(crate) fn note_embed_fault(engine: &Engine, json: bool) -> Result<(), Failure> {
+    match engine.embed_fault() {
+        Some(reason) => out::print_note(&format!("searched by words alone: {reason}"), json),
+        None => Ok(()),
+    }
+}
+
+/// Makes missing embeddings for a moment: texts without one are found by their words.
 pub(crate) async fn index_briefly(engine: &Engine) -> Result<(), EngineError> {
     const TIMEOUT: Duration = Duration::from_millis(500);
     tokio::time::timeout(TIMEOUT, engine.index_all()).await.unwrap_or(Ok(Default::default())).map(drop)

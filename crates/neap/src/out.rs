@@ -193,6 +193,13 @@ pub(crate) fn print_notice(text: impl AsRef<str>) {
     let _ = writeln!(anstream::stderr().lock(), "{DIM}{}{DIM:#}", guard(text.as_ref()));
 }
 
+/// A remark on standard error, as text or JSON.
+pub(crate) fn print_note(text: &str, json: bool) -> Result<(), Failure> {
+    let text = escape_control(text);
+    print_notice(if json { json_text(&serde_json::json!({ "note": text }))? } else { format!("note: {text}") });
+    Ok(())
+}
+
 pub(crate) fn print_masked_notice(text: &str) {
     let places = neap_core::text::secrets::count_masks(text) as u64;
     if places > 0 && std::io::IsTerminal::is_terminal(&std::io::stderr()) {

@@ -88,7 +88,7 @@ fn a_reason_that_is_left_out_is_left_out() {
     let without = ablated["files"][0]["without"].as_array().expect("rows");
     let of =
         |reason: &str| without.iter().find(|row| row["category"] == reason).expect("a row")["recall"].as_f64();
-    assert_eq!(without.len(), 10);
+    assert_eq!(without.len(), 12);
     for reason in ["words", "meaning", "beside"] {
         assert_eq!(of(reason), Some(recall(&["--without", reason])), "{reason}");
     }

@@ -2,13 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::knowledge::COSINE_MIN;
+use super::knowledge::{similarity_floor, similarity_from_cosine};
 use super::{Confidence, Memory, MemoryId, MemoryKind};
 use crate::base::ids::{Stamp, StreamId};
 use crate::recall::{Candidates, Embedding, Filter, Query, SearchLimits, TextKey, TextKind};
-
-/// Nearest records that a search has, if none bears on the question.
-pub(super) const NEAREST_MAX: usize = 3;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecallRequest {
@@ -22,6 +19,8 @@ pub struct RecallRequest {
     pub from: Option<Stamp>,
     /// Written before this time.
     pub until: Option<Stamp>,
+    /// Records by embedding that are candidates whatever their similarity.
+    pub nearest: usize,
     /// Also search what is related to the matches.
     pub related: Option<RelatedSearch>,
 }
@@ -37,7 +36,7 @@ pub struct RelatedSearch {
 
 impl RecallRequest {
     pub fn new(terms: Vec<String>, limits: Vec<(MemoryKind, usize)>) -> Self {
-        Self { terms, limits, superseded: false, from: None, until: None, related: None }
+        Self { terms, limits, superseded: false, from: None, until: None, nearest: 0, related: None }
     }
 
     /// The same search by embedding: same kinds, same time range.
@@ -69,22 +68,28 @@ pub struct RecallResponse {
 }
 
 impl RecallResponse {
-    /// Stores similarities; returns new records that are similar enough to match without a shared word, and the nearest
-    /// few whatever they are: who asks in other words is shown these where nothing else bears on it.
-    pub fn add_similarities(&mut self, candidates: &Candidates) -> Vec<MemoryId> {
+    /// Stores similarities; returns new records that are similar enough to match without a shared word, and as many of the
+    /// nearest as the request has.
+    pub fn add_similarities(
+        &mut self,
+        request: &RecallRequest,
+        question: &str,
+        candidates: &Candidates,
+    ) -> Vec<MemoryId> {
         let mut known = Vec::new();
         for card in &candidates.items {
-            let (TextKey::Memory(id), Some(similarity)) = (&card.id.key, card.similarity) else { continue };
-            let Ok(share) = Confidence::try_from(similarity.clamp(0.0, 1.0)) else { continue };
-            self.similarities.insert(*id, share);
+            let (TextKey::Memory(id), Some(cosine)) = (&card.id.key, card.similarity) else { continue };
+            let similarity = similarity_from_cosine(cosine, question);
+            self.similarities.insert(*id, similarity);
             known.push((similarity, *id));
         }
-        known.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-        let proposed = known
-            .iter()
-            .enumerate()
-            .filter(|(at, (similarity, _))| *at < NEAREST_MAX || *similarity >= COSINE_MIN);
-        let mut more: Vec<MemoryId> = proposed.map(|(_, (_, id))| *id).collect();
+        known.sort_by(|(a, _), (b, _)| b.cmp(a));
+        let is_proposed = |at: usize, similarity: Confidence, id: MemoryId| {
+            at < request.nearest || similarity >= similarity_floor(id.kind())
+        };
+        let proposed =
+            known.into_iter().enumerate().filter(|(at, (similarity, id))| is_proposed(*at, *similarity, *id));
+        let mut more: Vec<MemoryId> = proposed.map(|(_, (_, id))| id).collect();
         more.retain(|id| !self.memories.iter().any(|memory| memory.id == *id));
         more
     }

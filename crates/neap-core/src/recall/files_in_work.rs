@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::asked_for::QUESTION_BYTES_MAX;
-use super::{ParsedQuestion, RankWeights, Ranked, TextId};
+use super::{Candidate, ParsedQuestion, RankWeights, Ranked, TextId};
 use crate::base::ids::StreamId;
 use crate::text::identifiers::first_file;
 use crate::text::phrases::{PAST, normalize};
@@ -16,42 +16,59 @@ const NAMED_WITHIN_BYTES: usize = 300;
 /// Number of files that were in work later, at which the factor falls to 1/e.
 const REACH: f64 = 16.0;
 
-/// The session's latest texts among the ranked, newest first; none for a question about the past, which is answered
-/// by its own words.
-pub(super) fn latest_texts(question: &ParsedQuestion, ranked: &[Ranked], session: &StreamId) -> Vec<TextId> {
+/// Texts read at a time, and number of files at which reading ends: the factor of those before is next to nothing.
+pub(super) const READ_MAX: usize = 64;
+const FILES_MAX: usize = 48;
+
+/// The session's latest texts, newest first; none for a question about the past, which is answered by its own words.
+pub(super) fn latest_texts(
+    question: &ParsedQuestion,
+    candidates: &[Candidate],
+    session: &StreamId,
+) -> Vec<TextId> {
     let text = &question.question;
     if text.len() <= QUESTION_BYTES_MAX && PAST.occurs_in(&normalize(text)) {
         return Vec::new();
     }
-    let of_session = |ranked: &&Ranked| ranked.candidate.id.stream == *session && ranked.candidate.position > 0;
-    let mut latest: Vec<_> = ranked.iter().filter(of_session).map(|ranked| &ranked.candidate).collect();
+    let of_session = |candidate: &&Candidate| candidate.id.stream == *session && candidate.position > 0;
+    let mut latest: Vec<_> = candidates.iter().filter(of_session).collect();
     latest.sort_by_key(|candidate| std::cmp::Reverse(candidate.position));
     latest.into_iter().take(TEXTS_MAX).map(|candidate| candidate.id.clone()).collect()
 }
 
-/// Raises the newest text of each file, less the more files were in work after it.
-pub(super) fn raise_files_in_work(
-    ranked: &mut [Ranked],
-    weights: &RankWeights,
-    latest: &[TextId],
-    texts: &[Option<Arc<str>>],
-) {
-    let (mut files, mut raised) = (BTreeSet::new(), BTreeMap::new());
-    for (id, text) in latest.iter().zip(texts) {
-        let Some(text) = text else { continue };
-        let beginning = &text[..text.floor_char_boundary(NAMED_WITHIN_BYTES)];
-        if let Some(file) = first_file(beginning)
-            && files.insert(file)
-        {
-            let later = (files.len() - 1) as f64;
-            raised.insert(id, weights.file_in_work * (-later / REACH).exp());
+/// The newest text of each file, and how many files were in work after it.
+#[derive(Debug, Default)]
+pub(super) struct FilesInWork {
+    files: BTreeSet<String>,
+    later: BTreeMap<TextId, usize>,
+}
+
+impl FilesInWork {
+    /// Adds texts that are older than those before.
+    pub(super) fn add(&mut self, ids: &[TextId], texts: &[Option<Arc<str>>]) {
+        for (id, text) in ids.iter().zip(texts) {
+            let Some(text) = text else { continue };
+            let beginning = &text[..text.floor_char_boundary(NAMED_WITHIN_BYTES)];
+            if let Some(file) = first_file(beginning)
+                && self.files.insert(file.to_owned())
+            {
+                self.later.insert(id.clone(), self.files.len() - 1);
+            }
         }
     }
-    for ranked in ranked.iter_mut() {
-        if let Some(factor) = raised.get(&ranked.candidate.id) {
-            ranked.factors.file = *factor;
-            ranked.score += factor;
-        }
+
+    pub(super) fn is_complete(&self) -> bool {
+        self.files.len() >= FILES_MAX
     }
-    ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
+
+    /// Raises the newest text of each file, less the more files were in work after it.
+    pub(super) fn raise(&self, ranked: &mut [Ranked], weights: &RankWeights) {
+        for ranked in ranked.iter_mut() {
+            if let Some(later) = self.later.get(&ranked.candidate.id) {
+                ranked.factors.file = weights.file_in_work * (-(*later as f64) / REACH).exp();
+                ranked.score += ranked.factors.file;
+            }
+        }
+        ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
+    }
 }

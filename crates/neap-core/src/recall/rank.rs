@@ -16,6 +16,8 @@ const NEIGHBOUR_DISTANCE: u64 = 5;
 const OPENINGS_MAX: usize = 64;
 /// Similarity from which a text matches without a shared term.
 pub(crate) const SIMILARITY_MIN: f64 = 0.45;
+/// Latest texts of the current session that are fetched whatever they contain.
+const LATEST_TEXTS: usize = 64;
 
 /// The parts of a text's score; `cost` is subtracted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
@@ -143,7 +145,8 @@ impl<'a> Ranking<'a> {
     pub fn neighbour_query(&self) -> NeighbourQuery {
         let (texts, streams) = self.top_texts();
         let openings = streams.into_iter().cloned().collect();
-        let latest = self.current_session.as_ref().map(|(session, _)| (session.clone(), files_in_work::TEXTS_MAX));
+        let count = if self.weights.file_in_work > 0.0 { files_in_work::TEXTS_MAX } else { LATEST_TEXTS };
+        let latest = self.current_session.as_ref().map(|(session, _)| (session.clone(), count));
         let distance = if self.asks_for_decision() { decisions::DISTANCE } else { NEIGHBOUR_DISTANCE };
         NeighbourQuery { texts, distance, openings, latest }
     }

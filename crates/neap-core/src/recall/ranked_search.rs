@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::decisions::{best_messages, raise_decisions};
-use super::files_in_work::{latest_texts, raise_files_in_work};
+use super::files_in_work::{self, FilesInWork, latest_texts};
 use super::pack::shortlist;
 use super::{Candidate, Candidates, NeighbourQuery, ParsedQuestion, Query, RankWeights, Ranked, Ranking, TextId};
 use crate::base::ids::StreamId;
@@ -40,18 +40,25 @@ impl RankedSearch {
             ranking = ranking.with_current_session(session, *visible);
         }
         let around = self.query.without_neighbours_elsewhere(around(&ranking.neighbour_query())?);
+        let latest = match &self.current_session {
+            Some((session, _)) if self.weights.file_in_work > 0.0 => {
+                latest_texts(&self.question, &around, session)
+            }
+            Some(_) | None => Vec::new(),
+        };
         let mut ranked = ranking.rank(around);
         self.query.forget_own_project(ranked.iter_mut().map(|ranked| &mut ranked.candidate));
         if self.question.asks_for_decision && self.weights.decision > 0.0 {
             let ids = best_messages(&ranked);
             raise_decisions(&mut ranked, &self.weights, &ids, &words(&ids)?);
         }
-        if let Some((session, _)) = &self.current_session
-            && self.weights.file_in_work > 0.0
-        {
-            let ids = latest_texts(&self.question, &ranked, session);
-            raise_files_in_work(&mut ranked, &self.weights, &ids, &words(&ids)?);
+        let mut files = FilesInWork::default();
+        for ids in latest.chunks(files_in_work::READ_MAX) {
+            if !files.is_complete() {
+                files.add(ids, &words(ids)?);
+            }
         }
+        files.raise(&mut ranked, &self.weights);
         let ids = shortlist(&ranked, self.budget);
         let words = words(&ids)?;
         let texts = ids.into_iter().zip(words).filter_map(|(id, words)| Some((id, words?))).collect();

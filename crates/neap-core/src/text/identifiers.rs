@@ -8,7 +8,7 @@ use regex::Regex;
 use super::phrases::{is_word_byte, starts_word};
 
 /// Extensions that make a word the name of a file even without a folder.
-const EXTENSIONS: &str = "rs py ts js tsx jsx mjs json jsonl md toml yaml yml txt go mod sum java c h cc cpp hpp cs rb php \
+const EXTENSIONS: &str = "rs py ts js tsx jsx mjs json jsonl md toml yaml yml txt go java c h cc cpp hpp cs rb php \
     sh sql html css scss log lock csv tsv xml exe dll so pdf png jpg svg gz zip tar ini cfg conf env vue swift kt";
 
 pub(super) fn has_file_extension(path: &str) -> bool {
@@ -16,10 +16,17 @@ pub(super) fn has_file_extension(path: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && is_known(end))
 }
 
-/// The first name of a file, without its folders.
+/// Files that their extension alone does not tell.
+const FILE_NAMES: [&str; 2] = ["go.mod", "go.sum"];
+
+/// The first name of a file, with the folder that it is in.
 pub(crate) fn first_file(text: &str) -> Option<&str> {
-    let file = find_names(text).into_iter().find(|name| has_file_extension(name))?;
-    file.rsplit('/').next().filter(|name| has_file_extension(name))
+    let is_file = |name: &&str| {
+        let last = name.rsplit('/').next().unwrap_or_default();
+        has_file_extension(last) || FILE_NAMES.contains(&last)
+    };
+    let path = find_names(text).into_iter().find(is_file)?;
+    Some(&path[path.rmatch_indices('/').nth(1).map_or(0, |(at, _)| at + 1)..])
 }
 
 /// File names, identifiers and ticket numbers, in order.
@@ -106,9 +113,12 @@ mod tests {
     }
 
     #[test]
-    fn the_first_file_is_named_without_its_folders() {
+    fn the_first_file_is_named_with_its_folder() {
         for (text, file) in [
-            ("Read file: pkg/cloud/sync.go, then sync_test.go", Some("sync.go")),
+            ("Read file: pkg/cloud/sync.go, then sync_test.go", Some("cloud/sync.go")),
+            ("see /src/lib.rs", Some("src/lib.rs")),
+            ("go.mod, then np.sum", Some("go.mod")),
+            ("np.sum of all", None),
             ("e.g. apply_coupon in Cart.RS fails", Some("Cart.RS")),
             ("version 1.2 of example.com", None),
             (".rs", None),

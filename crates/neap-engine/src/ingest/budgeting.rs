@@ -207,6 +207,8 @@ impl RequestBudgeter<'_> {
             let question = need.question.clone();
             let mut request = RetrievalRequest::new(question.as_str(), CutPlan::page_budget(need.budget));
             request.need = Some(need);
+            // It answers the message; files in work would take the place of what does.
+            request.weights.file_in_work = 0.0;
             request.filter = filter;
             request.current =
                 Some(CurrentSession { session: session.stream.id.clone(), visible_texts: visible.sum() });

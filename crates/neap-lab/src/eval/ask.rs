@@ -55,7 +55,7 @@ async fn ask(
     for budget in &options.budgets {
         request.budget = Tokens(*budget);
         let began = Instant::now();
-        let context = options.surface.ask(&recorded.engine, &request).await?;
+        let context = options.surface.ask(&recorded.engine, &request, &recorded.prefix).await?;
         tally.assembly_ms.push(ms(began.elapsed()));
         tally.add(&question.cat, *budget, &score_answer(conversation, question, &context));
     }

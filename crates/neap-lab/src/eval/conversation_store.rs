@@ -31,7 +31,7 @@ pub(crate) struct ConversationStore {
     recorded_turns: usize,
     now: Stamp,
     /// Of its sessions' names.
-    prefix: String,
+    pub(crate) prefix: String,
     /// Where the questions are asked.
     pub(crate) project: Option<ProjectId>,
     pub(crate) clock: Arc<QuestionClock>,

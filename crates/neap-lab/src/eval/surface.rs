@@ -8,9 +8,6 @@ use neap_model::bpe::counter_for;
 
 use crate::LabError;
 
-/// The session of the questions: new, so that nothing of the past is in sight.
-const SESSION: &str = "question";
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EvalSurface {
     /// Recalled text alone.
@@ -26,11 +23,13 @@ impl EvalSurface {
         self,
         engine: &Engine,
         request: &RetrievalRequest,
+        prefix: &str,
     ) -> Result<RecalledContext, LabError> {
         if self == Self::Recall {
             return Ok(engine.retrieve(request).await?);
         }
-        let session = SessionId::from_name(SESSION)?;
+        // A new session, so that nothing of the past is in sight.
+        let session = SessionId::from_name(&format!("{prefix}question"))?;
         drop(engine.resume(&session, &SessionOptions::default()).await?);
         let text = match self {
             Self::Hook => engine.prompt_context(&session, &request.query).await?,

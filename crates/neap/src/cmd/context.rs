@@ -16,12 +16,13 @@ use crate::out::{self, BOLD, DIM, Failure, thousands};
 use crate::project::Asked;
 
 pub(crate) async fn run(data: &DataDir, args: &ContextArgs, json: bool) -> Result<ExitCode, Failure> {
-    // Includes opening the store.
+    // Includes opening the store and embedding what is new.
     let began = Instant::now();
-    let agent = app::asked_agent(data).await?;
+    let (engine, agent) = app::asked_agent(data).await?;
     let project = Asked::of(args.project.project.as_deref())?.filter();
     let (frame, budget) = (args.frame.as_deref(), args.budget.map(Tokens));
     let context = agent.context_in(&args.question, frame, project, budget).await?;
+    app::note_embed_fault(&engine, json)?;
     let build_ms = began.elapsed().as_secs_f64() * 1_000.0;
     if let Some(id) = args.expect {
         let is_stored = agent.get(id).await?.is_some();
@@ -72,7 +73,9 @@ fn render_explained(context: &QuestionContext, build_ms: f64) -> String {
         thousands(page.budget.0),
         layers_text(page)
     ));
-    text.push_str(&format!("{BOLD}built{BOLD:#} in {build_ms:.1} ms, opening the store included\n"));
+    text.push_str(&format!(
+        "{BOLD}built{BOLD:#} in {build_ms:.1} ms, opening the store and embedding what is new included\n"
+    ));
     if page.candidates.is_empty() {
         text.push_str(&format!("{DIM}No candidates: no memory shares a word with the question.{DIM:#}\n"));
         return text;

@@ -15,7 +15,7 @@ pub(crate) async fn run(data: &DataDir, args: RecallArgs, json: bool) -> Result<
     let RecallArgs { query, kinds, time, project, superseded, expect, max } = args;
     let project = Asked::of(project.project.as_deref())?.filter();
     let query = query.join(" ");
-    let mut agent = app::asked_agent(data).await?;
+    let (engine, mut agent) = app::asked_agent(data).await?;
     let asked = match (&time, query.is_empty()) {
         (Some(time), true) => time.clone(),
         _ => query.clone(),
@@ -27,6 +27,7 @@ pub(crate) async fn run(data: &DataDir, args: RecallArgs, json: bool) -> Result<
         return expected::print(&id.to_string(), &found, "its rank", json);
     }
     let hits = into_hits(agent.run_command(command).await?)?;
+    app::note_embed_fault(&engine, json)?;
     if json {
         out::print_json(&hits)?;
     } else {

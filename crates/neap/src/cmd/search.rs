@@ -7,7 +7,6 @@ use neap_core::base::ids::EffortId;
 use neap_core::memory::MemoryKind;
 use neap_core::recall::{Filter, RankFactors, TextKind};
 use neap_engine::{EngineError, ExpectedText, Hit};
-use serde_json::json;
 
 use crate::app;
 use crate::cli::{SearchArgs, SearchIn};
@@ -58,10 +57,9 @@ pub(crate) async fn run(data: &DataDir, args: &SearchArgs, json: bool) -> Result
         hits.sort_by(|a, b| b.score.total_cmp(&a.score));
         hits.truncate(args.max);
     }
-    if let Some(reason) = engine.embed_fault() {
-        print_note(&format!("searched by words alone: {reason}"), json)?;
-    } else if let Err(error @ EngineError::Embedder(_)) = indexed {
-        print_note(&format!("new text is searched by words alone: {error}"), json)?;
+    app::note_embed_fault(&engine, json)?;
+    if let (None, Err(error @ EngineError::Embedder(_))) = (engine.embed_fault(), indexed) {
+        out::print_note(&format!("new text is searched by words alone: {error}"), json)?;
     }
     if json {
         out::print_json(&hits)?;
@@ -84,12 +82,6 @@ pub(crate) async fn run(data: &DataDir, args: &SearchArgs, json: bool) -> Result
         out::print_masked_notice(&shown);
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn print_note(text: &str, json: bool) -> Result<(), Failure> {
-    let text = out::escape_control(text);
-    out::print_notice(if json { out::json_text(&json!({ "note": text }))? } else { format!("note: {text}") });
-    Ok(())
 }
 
 fn effort_id(name: &str) -> Result<EffortId, Failure> {

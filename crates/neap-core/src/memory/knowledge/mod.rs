@@ -37,7 +37,7 @@ pub use loaded_memories::{AgentProfile, LoadedMemories, changed_memory};
 pub use page::Placement;
 pub use refresh::{announces_action, load_cause, shrink_to};
 pub use related::{STEPS_MAX as RELATED_STEPS_MAX, add_related, related_request};
-pub(crate) use score::COSINE_MIN;
+pub(crate) use score::similarity_from_cosine;
 pub use score::{QuestionScorer, Reliability, ScoreBreakdown, relevance_floor, score, similarity_floor};
 pub use time_range::{parse_time_range, question_time_range};
 pub use usage::used_memories;

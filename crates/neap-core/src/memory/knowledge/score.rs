@@ -41,7 +41,7 @@ const SENTENCE_TERMS_MIN: usize = 2;
 const OF_BEST_PERCENT: u64 = 85;
 const OF_BEST_DECIDING_PERCENT: u64 = 65;
 /// The cosine that says as much as a lexical similarity at the floor: questions about nothing in the records stay below.
-pub(crate) const COSINE_MIN: f64 = 0.35;
+const COSINE_MIN: f64 = 0.35;
 const SIMILARITY_FLOOR: f64 = 0.45;
 const DAY_MS: i64 = 86_400_000;
 
@@ -78,7 +78,6 @@ pub struct QuestionScorer<'a> {
     /// The terms of the whole question, and of each sentence of a long message.
     parts: Vec<BTreeSet<&'a str>>,
     similarities: &'a BTreeMap<MemoryId, Confidence>,
-    is_long: bool,
 }
 
 impl<'a> QuestionScorer<'a> {
@@ -95,8 +94,7 @@ impl<'a> QuestionScorer<'a> {
         let weights: BTreeMap<&str, f64> =
             terms.iter().enumerate().map(|(at, term)| (term.as_str(), idf(at, term))).collect();
         let mut parts = vec![weights.keys().copied().collect()];
-        let is_long = question.len() > LONG_BYTES_MIN;
-        if is_long {
+        if question.len() > LONG_BYTES_MIN {
             // In a long message, one sentence asks; the others would make any record look unlike it.
             let sentences = own_sentences(question).into_iter().take(SENTENCES_MAX);
             parts.extend(sentences.filter_map(|sentence| {
@@ -105,15 +103,18 @@ impl<'a> QuestionScorer<'a> {
                 (part.len() >= SENTENCE_TERMS_MIN).then_some(part)
             }));
         }
-        Self { weights, parts, similarities: &recalled.similarities, is_long }
+        Self { weights, parts, similarities: &recalled.similarities }
+    }
+
+    /// Whether it shares a word with the question that tells something.
+    pub fn shares_words(&self, memory: &Memory) -> bool {
+        self.lexical_similarity(memory) > to_confidence(0.0)
     }
 
     /// The greater of lexical and semantic similarity.
     pub fn similarity(&self, memory: &Memory) -> Confidence {
         let lexical = self.lexical_similarity(memory);
-        // The embedding of a long message is of many things, and near to much.
-        let semantic = |cosine: &Confidence| if self.is_long { *cosine } else { from_cosine(*cosine) };
-        self.similarities.get(&memory.id).map_or(lexical, |cosine| lexical.max(semantic(cosine)))
+        self.similarities.get(&memory.id).map_or(lexical, |semantic| lexical.max(*semantic))
     }
 
     fn lexical_similarity(&self, memory: &Memory) -> Confidence {
@@ -165,10 +166,13 @@ pub fn relevance_floor(kind: MemoryKind, best: Confidence, frame: &Frame) -> Con
     similarity_floor(kind).max(to_confidence(best.value() * percent as f64 / 100.0))
 }
 
-/// A cosine on the scale of lexical similarity.
-fn from_cosine(cosine: Confidence) -> Confidence {
-    let unlike = (1.0 - cosine.value()) * (1.0 - SIMILARITY_FLOOR) / (1.0 - COSINE_MIN);
-    if cosine.value() > 0.0 { to_confidence(1.0 - unlike) } else { cosine }
+/// A cosine to the question on the scale of lexical similarity.
+pub(crate) fn similarity_from_cosine(cosine: f64, question: &str) -> Confidence {
+    // The embedding of a long message is of many things, and near to much.
+    if question.len() > LONG_BYTES_MIN || cosine <= 0.0 {
+        return to_confidence(cosine.clamp(0.0, 1.0));
+    }
+    to_confidence(1.0 - (1.0 - cosine.min(1.0)) * (1.0 - SIMILARITY_FLOOR) / (1.0 - COSINE_MIN))
 }
 
 /// Records below this similarity are not loaded: the budget is a limit, not a quota. One floor for all kinds:

@@ -12,7 +12,6 @@ use crate::memory::frame::FrameSet;
 use crate::memory::knowledge::{
     QuestionScorer, ScoreBreakdown, parse_time_range, question_time_range, relevance_floor, score,
 };
-use crate::memory::recall_request::NEAREST_MAX;
 use crate::memory::{
     Body, Change, Confidence, Memory, MemoryId, MemoryKind, MemoryWrite, Provenance, RecallRequest,
     RecallResponse, RenderedMemory, Status, amend, lifecycle, text_similarity,
@@ -27,6 +26,10 @@ pub(super) const RECALL_MAX: usize = 32;
 const SUPERSEDED_MAX: usize = 16;
 /// Hits `recall` returns.
 pub const HITS_MAX: usize = 12;
+/// Hits that are given, marked, if none bears on the question.
+const NEAREST_MAX: usize = 3;
+/// Of as many: some are superseded, or of another project.
+const NEAREST_CONSIDERED: usize = 16;
 /// Earlier decisions reported with a new one.
 const SIMILAR_MAX: usize = 3;
 const SIMILAR_MIN: f64 = 0.3;
@@ -71,7 +74,13 @@ pub(super) fn recall_request(
         return Err(Refusal::new("The query has no word to search for.").hint("name the topic, or a time"));
     }
     let (from, until) = range.map_or((None, None), |(from, until)| (Some(from), Some(until)));
-    Ok(RecallRequest { from, until, superseded: true, ..RecallRequest::new(terms, limits) })
+    Ok(RecallRequest {
+        from,
+        until,
+        superseded: true,
+        nearest: NEAREST_CONSIDERED,
+        ..RecallRequest::new(terms, limits)
+    })
 }
 
 /// How hits are chosen.
@@ -82,7 +91,7 @@ pub(super) struct HitLimits<'a> {
     pub(super) project: Option<&'a ProjectFilter>,
     /// Superseded facts are hits too; else they are shown with what replaced them.
     pub(super) superseded: bool,
-    /// A list: also what hardly bears on the question.
+    /// A list: also what only shares a word with the question.
     pub(super) lists: bool,
 }
 
@@ -112,7 +121,14 @@ pub(super) fn rank_hits<'m>(
             hits.sort_by_key(|(memory, scored)| (Reverse(scored.score), Reverse(memory.created), memory.id));
         }
     }
-    let is_nearest = !request.terms.is_empty() && !retain_relevant(&mut hits, limits.lists);
+    let is_relevant = relevance(&hits);
+    let is_nearest = !request.terms.is_empty() && !hits.iter().any(&is_relevant);
+    if is_nearest {
+        hits.sort_by_key(|(memory, scored)| (Reverse(scored.similarity), Reverse(memory.created), memory.id));
+        hits.truncate(NEAREST_MAX);
+    } else if !request.terms.is_empty() {
+        hits.retain(|hit| is_relevant(hit) || limits.lists && question.shares_words(hit.0));
+    }
     let hit = |(memory, scored): (&'m Memory, ScoreBreakdown)| {
         let mut hit = MemoryHit { is_nearest, ..MemoryHit::new(memory, scored.score) };
         if memory.is_from_elsewhere(limits.project) {
@@ -121,27 +137,20 @@ pub(super) fn rank_hits<'m>(
         hit.add_superseded(&found.memories);
         hit
     };
-    let max = if is_nearest && !limits.lists { limits.max.min(NEAREST_MAX) } else { limits.max };
-    hits.into_iter().take(max).map(hit).collect()
+    hits.into_iter().take(limits.max).map(hit).collect()
 }
 
-/// Leaves the records above the floor of their kind, all in a list; returns whether there are any, and changes nothing
-/// otherwise.
-fn retain_relevant(hits: &mut Vec<(&Memory, ScoreBreakdown)>, lists: bool) -> bool {
+/// Tells the records that are above the floor of their kind.
+fn relevance(hits: &[(&Memory, ScoreBreakdown)]) -> impl Fn(&(&Memory, ScoreBreakdown)) -> bool + use<> {
     let mut best: BTreeMap<MemoryKind, Confidence> = BTreeMap::new();
-    for (memory, scored) in hits.iter() {
+    for (memory, scored) in hits {
         let known = best.entry(memory.kind()).or_insert(scored.similarity);
         *known = (*known).max(scored.similarity);
     }
-    let is_relevant = |(memory, scored): &(&Memory, ScoreBreakdown)| {
+    move |(memory, scored)| {
         let best = best.get(&memory.kind()).copied().unwrap_or(scored.similarity);
         scored.similarity >= relevance_floor(memory.kind(), best, FrameSet::built_in().default_frame())
-    };
-    let any = hits.iter().any(is_relevant);
-    if any && !lists {
-        hits.retain(is_relevant);
     }
-    any
 }
 
 /// Earlier decisions similar to a new one, so that the model sees how they came out.

@@ -28,7 +28,7 @@ pub struct MemoryHit {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<ProjectId>,
     /// Nothing found bears on the question: this is the nearest there is.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(rename = "nearest", skip_serializing_if = "std::ops::Not::not")]
     pub is_nearest: bool,
     /// What it took the place of, as far as the search found it.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -17,7 +17,7 @@ use crate::text::terms::terms;
 const DAY: i64 = 86_400_000;
 
 #[derive(Debug, Default)]
-struct Talk {
+pub(super) struct Talk {
     cards: Vec<Candidate>,
     texts: BTreeMap<TextId, Arc<str>>,
     said: Vec<String>,
@@ -25,7 +25,7 @@ struct Talk {
 
 impl Talk {
     /// Adds the next message of a conversation that takes place on `day`.
-    fn say(&mut self, session: &str, day: i64, who: &str, text: &str) -> TextId {
+    pub(super) fn say(&mut self, session: &str, day: i64, who: &str, text: &str) -> TextId {
         let stream = SessionId::from_name(session).expect("it is a name").into();
         let nth = self.cards.iter().filter(|card| card.id.stream == stream).count() as u64 + 1;
         let id = TextId { stream, key: TextKey::Message(Seq(nth + 1)) };
@@ -53,7 +53,7 @@ impl Talk {
     }
 
     /// Everything, as a store would propose it.
-    fn proposed(&self, question: &ParsedQuestion) -> Candidates {
+    pub(super) fn proposed(&self, question: &ParsedQuestion) -> Candidates {
         let has = |text: &str, term: &String| terms(text).iter().filter(|word| *word == term).count() as u32;
         let mut cards = self.cards.clone();
         for card in &mut cards {

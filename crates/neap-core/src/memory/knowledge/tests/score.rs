@@ -170,8 +170,8 @@ fn likeness_is_the_root_of_the_weighed_share() {
     recalled.similarities.insert(record.id, Confidence::try_from(0.8).unwrap());
     assert_eq!(
         QuestionScorer::new("", &terms, &recalled).similarity(&record).thousandths(),
-        831,
-        "it means the same: 1 - 0.2 * 0.55 / 0.65"
+        800,
+        "it means the same"
     );
     let named = memory("f1", 0, &[], fact("Redis"));
     assert_eq!(
@@ -292,4 +292,22 @@ fn what_does_not_hold_now_is_not_loaded() {
     });
     let knowledge = World::asking("Redis", memories.to_vec()).build();
     assert_eq!(ids(&knowledge), ["f4"]);
+}
+
+#[test]
+fn who_decides_weighs_what_is_less_like_the_question() {
+    let best = Confidence::try_from(0.8).unwrap();
+    for (frame, floor) in [(FrameSet::built_in().default_frame(), 680), (&frame_of("decision"), 520)] {
+        assert_eq!(relevance_floor(MemoryKind::Fact, best, frame).thousandths(), floor, "{}", frame.name);
+    }
+}
+
+#[test]
+fn a_cosine_counts_as_the_words_that_say_as_much() {
+    let (short, long) = ("Where did I park?", "line of a log ".repeat(40));
+    for (cosine, question, similarity) in
+        [(0.35, short, 450), (1.0, short, 1_000), (0.0, short, 0), (-0.5, short, 0), (0.35, &long, 350)]
+    {
+        assert_eq!(similarity_from_cosine(cosine, question).thousandths(), similarity, "{cosine} {question:.20}");
+    }
 }
