@@ -39,9 +39,22 @@ class Watcher:
         while line := await reader.readline():
             self.seen += line.startswith(b"event:")
 
-    async def end(self):
-        self.task.cancel()
-        self.writer.close()
+
+async def watch(port, token):
+    """A process of watchers, so that reading the events takes no time from the agents; it ends with its standard input."""
+    watchers = [await Watcher().begin(port, token) for _ in range(WATCHERS)]
+    print("watching", flush=True)
+    await asyncio.to_thread(sys.stdin.read)
+    print(sum(watcher.seen for watcher in watchers), flush=True)
+    for watcher in watchers:
+        watcher.task.cancel()
+
+
+def watching(port, token):
+    args = [sys.executable, __file__, "--watch", str(port), token]
+    process = subprocess.Popen(args, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline().strip() == "watching"
+    return process
 
 
 async def one_round(clients, begin):
@@ -56,7 +69,10 @@ async def one_round(clients, begin):
 async def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--neap", default="target/release/neap")
+    parser.add_argument("--watch", nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args()
+    if args.watch:
+        return await watch(int(args.watch[0]), args.watch[1])
     port = run.free_port()
     provider = subprocess.Popen([sys.executable, run.__file__, "--provider", str(port)])
     try:
@@ -71,12 +87,11 @@ async def main():
             for at in range(ROUNDS * 2):
                 # 0 1 1 0 0 1 1 0: neither is always the later.
                 is_watched = at % 4 in (1, 2)
-                watchers = [await Watcher().begin(neap.port, token) for _ in range(WATCHERS if is_watched else 0)]
+                watchers = watching(neap.port, token) if is_watched else None
                 times[is_watched] += await one_round(clients, (at + 1) * REQUESTS)
                 await asyncio.sleep(0.5)
-                seen += sum(watcher.seen for watcher in watchers)
-                for watcher in watchers:
-                    await watcher.end()
+                if watchers is not None:
+                    seen += int(watchers.communicate()[0])
                 await neap.rest()
             neap.end()
     finally:

@@ -101,8 +101,8 @@ mod tests {
 
     #[test]
     fn a_turn_of_several_lines_is_found() {
-        let conversation = r#"{"turns": [{"id": "1", "who": "Ann", "text": "I bought a bike.\n It is red.\n"}],
-            "questions": [{"q": "Which bike did Ann buy?", "evidence": [1]}]}"#;
+        let conversation = r#"{"turns": [{"id": "1", "who": "Ann", "text": "I bought a Koga bike.\n It is red.\n"}],
+            "questions": [{"q": "Which Koga bike has Ann bought?", "evidence": [1]}]}"#;
         let conversation: Conversation = serde_json::from_str(conversation).expect("it is one");
         for surface in [EvalSurface::Recall, EvalSurface::GetContext, EvalSurface::Hook] {
             let options = EvalOptions {
