@@ -9,6 +9,7 @@ Exit code 0 if the median grows by less than a millisecond.
 
 import argparse
 import asyncio
+import random
 import subprocess
 import sys
 import tempfile
@@ -58,10 +59,13 @@ def watching(port, token):
 
 
 async def one_round(clients, begin):
-    """First-token times of all agents, which ask at once."""
+    """First-token times of all agents, each of which thinks between its requests: some 80 requests a second in all."""
     async def agent(n, client):
-        session = b"x-neap-session: agent-%d\r\n" % n
-        return [await run.timed(client, run.body(HISTORY, f"agent {n}", begin + at), session) for at in range(REQUESTS)]
+        session, times = b"x-neap-session: agent-%d\r\n" % n, []
+        for at in range(REQUESTS):
+            await asyncio.sleep(random.uniform(0.1, 0.3))
+            times.append(await run.timed(client, run.body(HISTORY, f"agent {n}", begin + at), session))
+        return times
 
     return [took for times in await asyncio.gather(*(agent(n, client) for n, client in enumerate(clients))) for took in times]
 
