@@ -14,6 +14,7 @@ const MESSAGES_MAX: usize = 160;
 /// A message settles with its first or its last sentences.
 const END_BYTES: usize = 600;
 
+/// Says that a choice is made, or tells what was done about it.
 const SETTLES: Phrases = Phrases(
     "decided|we decide|i decide|it's decided|settled|settle on|settle for|agreed|we agree|let's go with|\
      let us go with|lets go with|we go with|we'll go with|we will go with|i'll go with|i will go with|i go with|\
@@ -54,7 +55,6 @@ pub(super) fn raise_decisions(
         ranked.factors.decision = factor;
         ranked.score += factor;
     }
-    ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
 }
 
 /// Whether a sentence at its beginning or its end says that something is settled.

@@ -15,7 +15,6 @@ pub(super) const TEXTS_MAX: usize = 256;
 const NAMED_WITHIN_BYTES: usize = 300;
 /// Number of files that were in work later, at which the factor falls to 1/e.
 const REACH: f64 = 16.0;
-
 /// Texts read at a time, and number of files at which reading ends: the factor of those before is next to nothing.
 pub(super) const READ_MAX: usize = 64;
 const FILES_MAX: usize = 48;
@@ -69,6 +68,5 @@ impl FilesInWork {
                 ranked.score += ranked.factors.file;
             }
         }
-        ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
     }
 }

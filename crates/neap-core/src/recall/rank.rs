@@ -41,8 +41,20 @@ pub struct RankFactors {
 
 impl RankFactors {
     fn sum(&self) -> f64 {
-        let RankFactors { words, meaning, beside, conversation, speaker, time, opening, .. } = self;
-        let RankFactors { lately, here, file, decision, cost, .. } = self;
+        let RankFactors {
+            words,
+            meaning,
+            beside,
+            conversation,
+            speaker,
+            time,
+            opening,
+            lately,
+            here,
+            file,
+            decision,
+            cost,
+        } = self;
         words + meaning + beside + conversation + speaker + time + opening + lately + here + file + decision - cost
     }
 }
@@ -151,7 +163,7 @@ impl<'a> Ranking<'a> {
         NeighbourQuery { texts, distance, openings, latest }
     }
 
-    fn asks_for_decision(&self) -> bool {
+    pub(super) fn asks_for_decision(&self) -> bool {
         self.question.asks_for_decision && self.weights.decision > 0.0
     }
 

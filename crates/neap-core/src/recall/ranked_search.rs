@@ -46,9 +46,10 @@ impl RankedSearch {
             }
             Some(_) | None => Vec::new(),
         };
+        let asks_for_decision = ranking.asks_for_decision();
         let mut ranked = ranking.rank(around);
         self.query.forget_own_project(ranked.iter_mut().map(|ranked| &mut ranked.candidate));
-        if self.question.asks_for_decision && self.weights.decision > 0.0 {
+        if asks_for_decision {
             let ids = best_messages(&ranked);
             raise_decisions(&mut ranked, &self.weights, &ids, &words(&ids)?);
         }
@@ -59,6 +60,7 @@ impl RankedSearch {
             }
         }
         files.raise(&mut ranked, &self.weights);
+        ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
         let ids = shortlist(&ranked, self.budget);
         let words = words(&ids)?;
         let texts = ids.into_iter().zip(words).filter_map(|(id, words)| Some((id, words?))).collect();

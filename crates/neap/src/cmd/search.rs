@@ -116,8 +116,20 @@ fn text_kinds(place: SearchIn) -> Option<BTreeSet<TextKind>> {
 }
 
 fn score_text(factors: &RankFactors) -> String {
-    let RankFactors { words, meaning, beside, conversation, speaker, time, opening, .. } = factors;
-    let RankFactors { lately, here, file, decision, cost, .. } = factors;
+    let RankFactors {
+        words,
+        meaning,
+        beside,
+        conversation,
+        speaker,
+        time,
+        opening,
+        lately,
+        here,
+        file,
+        decision,
+        cost,
+    } = factors;
     let all = [
         ("words", *words),
         ("meaning", *meaning),
