@@ -109,9 +109,9 @@ pub(crate) async fn existing_agent(data: &DataDir) -> Result<Agent, Failure> {
 
 /// The same, for questions: its engine has the embedder.
 pub(crate) async fn asked_agent(data: &DataDir) -> Result<(Engine, Agent), Failure> {
-    let builder = Engine::builder(open_existing(data)?).agent(data.agent().clone(), agent_profile::load(data)?);
+    let builder = builder_with_agent(open_existing(data)?, data)?;
     let engine = embedder::with_embedder(builder, embedder::from_env()?.as_ref()).build();
-    let agent = engine.agent().await?.expect("an engine that was given an agent has one");
+    let agent = agent_of(&engine).await?;
     if let Err(error) = index_briefly(&engine).await {
         tracing::warn!(%error, "what is new is searched by words alone");
     }
@@ -129,13 +129,19 @@ pub(crate) fn note_embed_fault(engine: &Engine, json: bool) -> Result<(), Failur
 /// Makes missing embeddings for a moment: texts without one are found by their words.
 pub(crate) async fn index_briefly(engine: &Engine) -> Result<(), EngineError> {
     const TIMEOUT: Duration = Duration::from_millis(500);
-    tokio::time::timeout(TIMEOUT, engine.index_all()).await.unwrap_or(Ok(Default::default())).map(drop)
+    tokio::time::timeout(TIMEOUT, engine.index_all()).await.unwrap_or(Ok(0)).map(drop)
 }
 
 async fn agent_with_store(store: Arc<dyn Store>, data: &DataDir) -> Result<Agent, Failure> {
-    let engine = Engine::builder(store).agent(data.agent().clone(), agent_profile::load(data)?).build();
-    let agent = engine.agent().await?;
-    Ok(agent.expect("an engine that was given an agent has one"))
+    agent_of(&builder_with_agent(store, data)?.build()).await
+}
+
+fn builder_with_agent(store: Arc<dyn Store>, data: &DataDir) -> Result<EngineBuilder, Failure> {
+    Ok(Engine::builder(store).agent(data.agent().clone(), agent_profile::load(data)?))
+}
+
+async fn agent_of(engine: &Engine) -> Result<Agent, Failure> {
+    Ok(engine.agent().await?.expect("an engine that was given an agent has one"))
 }
 
 pub(crate) fn parse_session_id(name: &str) -> Result<SessionId, Failure> {
