@@ -36,7 +36,7 @@ def transcript(number):
         uuid = f"00000000-0000-4000-8000-{number * 10_000 + n:012d}"
         minute = n % 1_440
         yield json.dumps({
-            "type": role, "uuid": uuid, "parentUuid": parent, "sessionId": f"10000000-0000-4000-8000-{number:012d}", "cwd": "/tmp/work",
+            "type": role, "uuid": uuid, "parentUuid": parent, "sessionId": f"10000000-0000-4000-8000-{number:012d}", "cwd": "work",
             "timestamp": f"2026-{1 + number % 9:02d}-{1 + number % 27:02d}T{minute // 60:02d}:{minute % 60:02d}:00.000Z",
             "message": {"role": role, "content": said(pick, n)},
         })

@@ -7,8 +7,9 @@
 //! **Lexical similarity** is the square root of the IDF-weighted share of the question's terms that the record
 //! has, which is the cosine of the question with a record of just these terms. A record with more than
 //! [`LENGTH_TERMS`] distinct terms is damped by the fourth root of the excess ratio, because long texts share
-//! words by accident. **Semantic similarity** is the cosine of the embeddings, if there is one, raised so that
-//! [`COSINE_MIN`] is at the floor. The greater of the two counts. Of a long message each sentence is compared by itself, and the best counts.
+//! words by accident. **Semantic similarity** is the cosine of the embeddings, if there is one; for a short question
+//! it is raised so that [`COSINE_MIN`] is at the floor. The greater of the two counts. Of a long message each sentence
+//! is compared by itself, and the best counts.
 //!
 //! Reliability adjusts the sum: a superseded fact, and one that calls itself past, counts half; a record that is contested or
 //! rests on a superseded fact, a fact that says that something ended, and an ineffective procedure, four fifths; a core fact or effective procedure moves a tenth closer to 1.

@@ -1,5 +1,7 @@
 //! Runs commands against records in memory, as a driver does.
 
+mod hits;
+
 use std::collections::BTreeMap;
 
 use super::*;
