@@ -25,7 +25,7 @@ function script(turns) {
 /**
  * A store with a session of `turns` turns, named `talk`, and two memories; the server on it.
  * @param {number} turns
- * @param {(server: { enter: string, origin: string, run: (...args: string[]) => string }) => Promise<void>} check
+ * @param {(server: { enter: string, origin: string, run: (...args: string[]) => string, record: (user: string) => void }) => Promise<void>} check `record`: another program adds a turn
  */
 export async function withNeap(turns, check) {
   await withStore(async (folder, run) => {
@@ -39,7 +39,11 @@ export async function withNeap(turns, check) {
     const server = spawn(PROGRAM, ["--data-dir", folder, "ui", "--listen", "127.0.0.1:0", "--no-open"], { stdio: ["ignore", "pipe", "ignore"] });
     await untilEnd(server, async () => {
       const enter = await firstMatch(server.stdout, /^http:\S+/u);
-      await check({ enter, origin: new URL(enter).origin, run });
+      const record = (/** @type {string} */ user) => {
+        const input = JSON.stringify({ user, calls: [], assistant: "Noted." });
+        execFileSync(PROGRAM, ["--data-dir", folder, "lab", "replay", "-", "--session", "talk"], { input, stdio: ["pipe", "ignore", "inherit"] });
+      };
+      await check({ enter, origin: new URL(enter).origin, run, record });
     });
   });
 }

@@ -1,13 +1,10 @@
-// The page beside the proxy: what passes shows by itself.
+// The page beside the proxy: what passes shows within a second.
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
-import { goTo, launch, settled, violations, withPage } from "./harness.js";
+import { goTo, launch, settled, showsInTime, violations, withPage } from "./harness.js";
 import { SKIP, withProxy } from "./neap.js";
-
-/** On a busy machine; alone, within a second. */
-const LIVE_MS = 10_000;
 
 /** @type {any} */
 let browser;
@@ -34,7 +31,7 @@ async function withProvider(check) {
   }
 }
 
-test("a proxied request shows by itself, and its turn in the context", { skip: SKIP }, () => withProvider((upstream) => withProxy(upstream, async ({ origin, token }) => {
+test("a proxied request shows within a second, and its turn in the context", { skip: SKIP }, () => withProvider((upstream) => withProxy(upstream, async ({ origin, token }) => {
   /** @type {{ role: string, content: string }[]} */
   const messages = [];
   const say = async (/** @type {string} */ content) => {
@@ -50,16 +47,20 @@ test("a proxied request shows by itself, and its turn in the context", { skip: S
     await settled(page, "now");
     await page.getByText("Nothing has passed yet").waitFor();
     await page.locator(".link-state[data-state=live]").waitFor();
-    await say("The staging host is called harbour, remember that please.");
-    await page.locator(".figure.lead dd", { hasText: /^1/u }).waitFor({ timeout: LIVE_MS });
+    await showsInTime(async (nth) => {
+      await say(`The staging host is called harbour, remember that please (${nth}).`);
+      return page.locator(".figure.lead dd", { hasText: new RegExp(`^${nth}`, "u") });
+    });
     await say("And the production host is called pier.");
-    await page.locator(".figure.lead dd", { hasText: /^2/u }).waitFor({ timeout: LIVE_MS });
+    await page.locator(".virtual-row").nth(1).waitFor();
     assert.deepEqual(await violations(page), []);
     await page.locator(".virtual-row a").first().click();
     await settled(page, "context");
     await page.getByText("And the production host is called pier.").first().waitFor();
-    await say("Which one is staging?");
-    await page.getByText("Which one is staging?").first().waitFor({ timeout: LIVE_MS });
+    await showsInTime(async (nth) => {
+      await say(`Which one is staging (${nth})?`);
+      return page.getByText(`Which one is staging (${nth})?`).first();
+    });
     assert.match(await page.locator(".figure.lead").textContent(), /^Forwarded\d+ of \d+ tokens received$/u);
     assert.ok((await page.locator(".bar-layer").evaluate((/** @type {HTMLElement} */ layer) => parseFloat(layer.style.width))) > 90);
     assert.deepEqual(await violations(page), []);
