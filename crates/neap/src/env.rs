@@ -197,6 +197,11 @@ impl DataDir {
         self.root.join("import-offered")
     }
 
+    /// What agents' files were before Neap was installed into them.
+    pub(crate) fn installed_file(&self) -> PathBuf {
+        self.root.join("installed.json")
+    }
+
     pub(crate) fn sessions_folder(&self) -> PathBuf {
         self.root.join("sessions")
     }

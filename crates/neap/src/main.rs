@@ -99,7 +99,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Serve(args) => cmd::serve::run(&data()?, args).await,
         Command::Ui(args) => cmd::ui::run(&data()?, args, json).await,
         Command::Mcp(args) => cmd::mcp::run(&data()?, args).await,
-        Command::Install(args) => cmd::install::run(data_dir.as_deref(), &agent, &args, json),
+        Command::Install(args) => cmd::install::run(&data()?, data_dir.as_deref(), &agent, &args, json),
         Command::Import(args) => cmd::import::run(&data()?, &args, json).await,
         Command::Search(args) => cmd::search::run(&data()?, &args, json).await,
         Command::Context(args) => cmd::context::run(&data()?, &args, json).await,

@@ -97,6 +97,43 @@ fn codex_copilot_and_opencode_too_whether_or_not_there_were_files() {
 }
 
 #[test]
+fn a_file_that_had_little_in_it_is_left_as_it_was() {
+    let all = [
+        "",
+        "\n",
+        "{}",
+        "{ }\n",
+        "{\"a\": 1,  \"hooks\": { } , \"mcpServers\": {}}",
+        "{ \"hooks\": {\"Stop\": []}, \"a\":2 }",
+        "{\"hooks\": {\"Stop\": [ ], \"PreCompact\": [{\"hooks\": []}]}}",
+        "{\"mcpServers\": {\n}}\n",
+    ];
+    for text in all {
+        let neap = Neap::new();
+        let settings = File::new(&neap, ".claude/settings.json", Some(text));
+        let servers = File::new(&neap, ".claude.json", Some(text));
+        check(&neap, "claude-code", &[(&settings, Some(text)), (&servers, Some(text))], || {});
+    }
+    for text in ["", "\n", "# mine", "a = 1\n\n"] {
+        let neap = Neap::new();
+        let config = File::new(&neap, ".codex/config.toml", Some(text));
+        check(&neap, "codex", &[(&config, Some(text))], || {});
+    }
+}
+
+#[test]
+fn what_others_wrote_meanwhile_stays() {
+    let neap = Neap::new();
+    let servers = File::new(&neap, ".claude.json", Some("{\"mcpServers\": {}, \"n\": 1}"));
+    neap.ok(&["install", "claude-code", "--yes"]);
+    let text = servers.text().expect("a file").replace("\"n\": 1", "\"n\": 2");
+    std::fs::write(&servers.0, text).expect("a file");
+    neap.ok(&["install", "claude-code", "--uninstall", "--yes"]);
+    assert_eq!(servers.text().as_deref(), Some("{\"mcpServers\": {}, \"n\": 2}"));
+    assert!(!neap.place().join(".claude/settings.json").exists(), "it was Neap's own");
+}
+
+#[test]
 fn what_cannot_be_read_is_refused_and_left_alone() {
     for (agent, path, content, words) in [
         ("claude-code", ".claude/settings.json", "{ // mine\n}", "cannot be read as JSON"),

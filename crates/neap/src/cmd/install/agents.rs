@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use neap_model::hook::HookKind;
 use serde_json::{Value, json};
 
+use super::before::FileBefore;
 use super::json_edit;
 use crate::cli::InstallTarget;
 use crate::env;
@@ -105,15 +106,39 @@ pub(super) fn config_files(agent: InstallTarget, command: &NeapCommand) -> Resul
 }
 
 impl ConfigFile {
-    /// The file with or without Neap; `None` if the file should not exist.
+    /// Whether Neap is in the file.
+    pub(super) fn has_neap(&self, text: &str) -> bool {
+        match &self.kind {
+            ConfigKind::Toml => text.contains(BEGIN),
+            ConfigKind::Hooks(_) | ConfigKind::Server(..) => self.without_neap(text, None) != text,
+        }
+    }
+
+    /// What Neap's entries are put into.
+    pub(super) fn containers(&self) -> Vec<Vec<&'static str>> {
+        match &self.kind {
+            ConfigKind::Toml => Vec::new(),
+            ConfigKind::Server(path, _) => vec![path[..1].to_vec()],
+            ConfigKind::Hooks(_) => {
+                let events = HookKind::ALL.iter().map(|event| vec!["hooks", event.as_str()]);
+                std::iter::once(vec!["hooks"]).chain(events).collect()
+            }
+        }
+    }
+
+    /// The file with or without Neap; `None` if the file should not exist. `was`: what is known of it without Neap.
     pub(super) fn updated_text(
         &self,
         before: Option<&str>,
+        was: Option<&FileBefore>,
         command: &NeapCommand,
         installs: bool,
     ) -> Result<Option<String>, Failure> {
         match &self.kind {
-            ConfigKind::Toml => updated_toml(&self.path, before.unwrap_or_default(), command, installs),
+            ConfigKind::Toml => {
+                let after = updated_toml(&self.path, before.unwrap_or_default(), command, installs)?;
+                Ok(if installs { Some(after) } else { FileBefore::restore_file(was, after) })
+            }
             ConfigKind::Hooks(_) | ConfigKind::Server(..) => {
                 let text = before.filter(|text| !text.trim().is_empty()).unwrap_or("{}\n");
                 let value: Result<Value, _> = serde_json::from_str(text);
@@ -126,15 +151,13 @@ impl ConfigFile {
                     return Err(Failure::new(format!("{} cannot be read as JSON: {reason}", self.path.display()))
                         .hint("nothing was changed; fix the file, or add what `--print` shows by hand"));
                 }
-                let without = self.without_neap(text);
+                let without = self.without_neap(text, was);
                 let after = if installs { self.with_neap(&without, text, command) } else { Some(without) };
                 let after = after.ok_or_else(|| {
                     Failure::new(format!("{} has another value where Neap's entry belongs", self.path.display()))
                         .hint("nothing was changed; check \"hooks\" and \"mcpServers\" in it")
                 })?;
-                // A file with nothing but braces was ours.
-                let is_empty = after.split_whitespace().collect::<String>() == "{}";
-                Ok((installs || !is_empty).then_some(after))
+                Ok(if installs { Some(after) } else { FileBefore::restore_file(was, after) })
             }
         }
     }
@@ -167,19 +190,19 @@ impl ConfigFile {
         }
     }
 
-    fn without_neap(&self, text: &str) -> String {
+    fn without_neap(&self, text: &str, was: Option<&FileBefore>) -> String {
         match &self.kind {
             ConfigKind::Server(path, _) => {
                 let result = json_edit::remove(text, path);
-                remove_if_empty(&result, &path[..1])
+                if result == text { result } else { FileBefore::restore_container(was, &result, &path[..1]) }
             }
             ConfigKind::Hooks(_) => {
                 let result = HookKind::ALL.iter().fold(text.to_owned(), |text, event| {
                     let path = ["hooks", event.as_str()];
                     let cut = json_edit::remove_items(&text, &path, |group| !own_commands(group).is_empty());
-                    if cut == text { text } else { remove_if_empty(&cut, &path) }
+                    if cut == text { text } else { FileBefore::restore_container(was, &cut, &path) }
                 });
-                if result == text { result } else { remove_if_empty(&result, &["hooks"]) }
+                if result == text { result } else { FileBefore::restore_container(was, &result, &["hooks"]) }
             }
             ConfigKind::Toml => text.to_owned(),
         }
@@ -208,18 +231,7 @@ fn installed_commands(text: &str, name: &str) -> Vec<String> {
     hook_events(name).iter().flat_map(groups).flat_map(|group| own_commands(&group)).collect()
 }
 
-fn remove_if_empty(text: &str, path: &[&str]) -> String {
-    let is_empty =
-        json_edit::find(text, path).is_some_and(|at| text[at].split_whitespace().collect::<String>().len() == 2);
-    if is_empty { json_edit::remove(text, path) } else { text.to_owned() }
-}
-
-fn updated_toml(
-    path: &Path,
-    before: &str,
-    command: &NeapCommand,
-    installs: bool,
-) -> Result<Option<String>, Failure> {
+fn updated_toml(path: &Path, before: &str, command: &NeapCommand, installs: bool) -> Result<String, Failure> {
     let failure = |problem: String| {
         Failure::new(format!("{} {problem}", path.display()))
             .hint("nothing was changed; fix the file, or add what `--print` shows by hand")
@@ -238,7 +250,7 @@ fn updated_toml(
         _ => before.to_owned(),
     };
     if !installs {
-        return Ok((!without.is_empty()).then_some(without));
+        return Ok(without);
     }
     let foreign = parse(&without)?;
     if foreign.get("mcp_servers").and_then(|servers| servers.get("neap")).is_some() {
@@ -265,6 +277,6 @@ fn updated_toml(
     if updated != foreign {
         Err(failure("would change its meaning if Neap's entry were appended".to_owned()))
     } else {
-        Ok(Some(after))
+        Ok(after)
     }
 }

@@ -1,6 +1,7 @@
 //! `neap install`: adds hooks and the MCP server to an agent's own files, after showing the change and asking.
 
 mod agents;
+mod before;
 mod diff;
 mod json_edit;
 
@@ -11,9 +12,11 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use crate::cli::{InstallArgs, InstallTarget};
+use crate::env::DataDir;
 use crate::out::{self, BOLD, DIM, Failure};
 use crate::{agent_profile, files};
 use agents::{NeapCommand, config_files};
+use before::{BeforeInstall, FileBefore};
 
 struct FileChange {
     path: PathBuf,
@@ -22,6 +25,7 @@ struct FileChange {
 }
 
 pub(crate) fn run(
+    data: &DataDir,
     data_dir: Option<&Path>,
     agent: &str,
     args: &InstallArgs,
@@ -29,11 +33,17 @@ pub(crate) fn run(
 ) -> Result<ExitCode, Failure> {
     let command = NeapCommand { program: std::env::current_exe()?, options: global_options(data_dir, agent)? };
     let mut changes = Vec::new();
+    let mut known = BeforeInstall::load(data);
     for target in config_files(args.into, &command)? {
         // Follows a symlink instead of replacing it.
         let path = target.path.canonicalize().unwrap_or_else(|_| target.path.clone());
         let before = agent_profile::read_text(&path)?;
-        let after = target.updated_text(before.as_deref(), &command, !args.uninstall)?;
+        let after = target.updated_text(before.as_deref(), known.get(&path), &command, !args.uninstall)?;
+        if args.uninstall {
+            known.set(&path, None);
+        } else if !before.as_deref().is_some_and(|text| target.has_neap(text)) {
+            known.set(&path, Some(FileBefore::new(before.as_deref(), &target.containers())));
+        }
         if before != after {
             changes.push(FileChange { path, before, after });
         }
@@ -53,7 +63,14 @@ pub(crate) fn run(
             out::print_line("nothing was changed");
             return Ok(ExitCode::SUCCESS);
         }
+        // First what is needed to take it back.
+        if !args.uninstall {
+            known.save(data)?;
+        }
         changes.iter().try_for_each(apply)?;
+        if args.uninstall {
+            known.save(data)?;
+        }
     }
     print_result(args, json, &changes, applies)?;
     Ok(ExitCode::SUCCESS)
