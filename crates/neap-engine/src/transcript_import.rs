@@ -137,8 +137,12 @@ impl Engine {
         self.parts.mark_changed(session);
     }
 
-    /// Records that are in no session yet: programs copy old records into the files of later sessions.
+    /// Records that are in no session yet: programs copy old records into the files of later sessions. What a person
+    /// erased is not new.
     async fn new_records<'a>(&self, transcript: &'a Transcript) -> Result<Vec<&'a TranscriptRecord>, EngineError> {
+        let erased = self.parts.store.head(&transcript.session).await?.and_then(|head| head.erased);
+        let is_erased =
+            |record: &TranscriptRecord| erased.is_some_and(|erased| record.at.is_none_or(|at| at <= erased));
         let keys: Vec<Digest> = transcript.records.iter().flat_map(|record| &record.keys).copied().collect();
         let linked = self.parts.store.sessions_by_digest(&keys).await?;
         let mut linked = linked.iter();
@@ -146,7 +150,7 @@ impl Engine {
             let own = linked.by_ref().take(record.keys.len());
             own.filter(|sessions| !sessions.is_empty()).count() == 0
         };
-        Ok(transcript.records.iter().filter(is_unknown).collect())
+        Ok(transcript.records.iter().filter(is_unknown).filter(|record| !is_erased(record)).collect())
     }
 
     async fn import_steps(

@@ -89,6 +89,33 @@ fn claude_code_is_taken_in_from_its_usual_folder_once_and_what_grew_later() {
 }
 
 #[test]
+fn what_a_person_erased_does_not_come_back() {
+    let neap = by_words();
+    let path = claude_code(&neap);
+    neap.json(&["import", "claude-code"]);
+    let session = format!("claude-code-{CLAUDE}");
+    neap.ok(&["session", "erase", &session, "--confirm", &session]);
+    let again = neap.json(&["import", "claude-code"]);
+    assert_eq!(again["new"], 0, "{again}");
+    assert_eq!(holding(&neap.data(), "checkout-7Q"), Vec::<PathBuf>::new());
+    // What is said from now on is kept, alone.
+    let later = "2099-01-01T00:00:00.000Z";
+    let said = serde_json::json!({
+        "type": "user", "uuid": "00000000-0000-4000-8000-000000000001", "parentUuid": null, "sessionId": CLAUDE,
+        "timestamp": later, "cwd": "/home/ada/shop", "message": {"role": "user", "content": "the lighthouse is painted green"},
+    });
+    let mut file = std::fs::OpenOptions::new().append(true).open(&path).expect("the file");
+    writeln!(file, "{said}").expect("it grows");
+    for new in [1, 0] {
+        let grown = neap.json(&["import", "claude-code"]);
+        assert_eq!(grown["new"], new, "{grown}");
+    }
+    assert!(neap.ok(&["session", "original", "t1", "--session", &session]).contains("lighthouse"));
+    assert_eq!(holding(&neap.data(), "checkout-7Q"), Vec::<PathBuf>::new());
+    assert_eq!(neap.run(&["store", "doctor"]).code, 0);
+}
+
+#[test]
 fn codex_chatgpt_and_claude_ai_are_taken_in_and_found() {
     let neap = by_words();
     let codex = put(&neap, ".codex/sessions/2026/04/11", &format!("{CODEX}.jsonl"));

@@ -24,7 +24,7 @@ pub(super) async fn run(data: &DataDir, args: &SessionDeleteArgs, json: bool) ->
             format!(
                 "{BOLD}{id}{BOLD:#} has {turns} and {efforts}. Erasing it removes all its text from the store, from \
                  its folder and from the input history; only the fact that it was erased remains. This cannot be \
-                 undone.\n\
+                 undone, not by an import either: what an agent keeps of it from before is not imported again.\n\
                  {DIM}to keep a copy:{DIM:#} neap session export {id} --output {id}.jsonl\n\
                  {DIM}to erase it:{DIM:#}    neap session erase {id} --confirm {id}\n"
             )
