@@ -108,6 +108,7 @@ impl Bare {
                 sent_prompt: &mut sent,
                 counter,
                 tools: &tools,
+                model: None,
                 agent: None,
                 now,
             };

@@ -12,13 +12,16 @@ use neap_core::memory::learn::{
     Amendment, MemoryCommand, MemoryQuery, MemoryQueryResult, MemoryResponse, MemoryVersion,
 };
 use neap_core::memory::{AgentHead, Author, Memory, MemoryId, MemoryKind, Provenance};
-use neap_core::recall::ProjectFilter;
+use neap_core::recall::{Expectation, ProjectFilter, Stage};
 use neap_core::session::report::AgentReport;
 
 use crate::agent_stream::{lookup, run_command, token_counter};
 use crate::error::EngineError;
 use crate::parts::Parts;
 use crate::stream::OpenStream;
+
+/// Hits that are looked through for an expected record.
+const EXPECTED_AMONG: usize = 1_000;
 
 /// An agent and its memories.
 pub struct Agent {
@@ -63,6 +66,26 @@ impl Agent {
     /// One record; `None` if it never existed or was erased.
     pub async fn get(&self, id: MemoryId) -> Result<Option<Memory>, EngineError> {
         Ok(self.parts.store.memories(&self.stream.id, &[id]).await?.pop())
+    }
+
+    /// What became of a record that a search ([`MemoryCommand::Recall`]) should find.
+    pub async fn expect(&mut self, id: MemoryId, mut search: MemoryCommand) -> Result<Expectation, EngineError> {
+        if self.get(id).await?.is_none() {
+            return Ok(Expectation::lost(Stage::NotStored));
+        }
+        let MemoryCommand::Recall { max, .. } = &mut search else {
+            return Ok(Expectation::lost(Stage::NotProposed));
+        };
+        let asked = std::mem::replace(max, EXPECTED_AMONG);
+        let MemoryResponse::Found { hits } = self.run_command(search).await? else {
+            return Ok(Expectation::lost(Stage::NotProposed));
+        };
+        let Some(at) = hits.iter().position(|hit| hit.id == id) else {
+            return Ok(Expectation::lost(Stage::NotProposed));
+        };
+        let stage = if at < asked { Stage::Found } else { Stage::BeyondLimit };
+        let (place, score) = (Some(at + 1), Some(hits[at].score.value()));
+        Ok(Expectation { place, score, ..Expectation::lost(stage) })
     }
 
     /// Lists at most `max` records, newest first, from before `before` if given.

@@ -195,6 +195,7 @@ impl Driver<'_> {
             sent_prompt: &mut stream.sent,
             counter: self.counter,
             tools: self.tools,
+            model: self.parts.model_name.as_ref(),
             now: self.parts.clock.now(),
         }
     }

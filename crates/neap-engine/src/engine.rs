@@ -4,15 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use neap_core::base::handle::Handle;
-use neap_core::base::ids::{AgentId, SessionId, TurnNo};
+use neap_core::base::ids::{AgentId, EffortId, SessionId, TurnNo};
 use neap_core::base::message::Message;
+use neap_core::base::model_name::ModelName;
 use neap_core::base::policy::Policy;
 use neap_core::base::project_id::ProjectId;
 use neap_core::base::tokens::TokenCounter;
 use neap_core::context::tools::ToolSet;
 use neap_core::context::{check_budget, session_tools};
-use neap_core::memory::AgentHead;
 use neap_core::memory::knowledge::AgentProfile;
+use neap_core::memory::{AgentHead, Episode};
 use neap_core::recall::Filter;
 use neap_core::session::event::{Event, RecordedEvent, SessionEvent};
 use neap_core::session::resume::resume;
@@ -78,6 +79,7 @@ pub struct EngineBuilder {
 impl EngineBuilder {
     /// Sets the chat model; the offline model by default.
     pub fn model(mut self, model: Arc<dyn ChatModel>) -> Self {
+        self.parts.model_name = ModelName::from_name(model.name());
         self.parts.model = model;
         self
     }
@@ -196,6 +198,7 @@ impl Engine {
         let parts = Parts {
             store,
             model: Arc::new(OfflineModel::new()),
+            model_name: None,
             summary_timeout: None,
             summarizer: Arc::new(ExtractiveSummarizer::new(counter_for(DEFAULT_ENCODING))),
             fallback_summarizer: Arc::new(ExtractiveSummarizer::new(counter_for(DEFAULT_ENCODING))),
@@ -309,6 +312,17 @@ impl Engine {
         let session = self.attach(id).await?;
         let exchanges = fetch_exchanges(self.parts.store.as_ref(), id, session.state(), handle).await?;
         Ok(handle.select(&exchanges).into_iter().cloned().collect())
+    }
+
+    /// A concluded effort as an episode; `None` if there is no such effort, or it is still open.
+    pub async fn episode_of(&self, id: &SessionId, effort: &EffortId) -> Result<Option<Episode>, EngineError> {
+        let session = self.attach(id).await?;
+        let concluded = session.state().effort(effort).filter(|effort| effort.is_concluded());
+        Ok(concluded.map(|effort| {
+            let summary = effort.summary.as_ref().map_or_else(|| effort.name.clone(), |s| s.text.clone());
+            let (session, effort) = (Some(id.clone()), Some(effort.id.clone()));
+            Episode { session, effort, ..Episode::new(summary) }
+        }))
     }
 
     /// Receipts of conclusions and compactions, newest first, at most `max`.

@@ -33,6 +33,12 @@ pub enum EngineError {
         /// The turn in question.
         turn: TurnNo,
     },
+    /// The caller's id belongs to another message.
+    #[error("this id was used for another message, in turn {turn}")]
+    IdReused {
+        /// The turn with this id.
+        turn: TurnNo,
+    },
     /// A setting is unknown or its value invalid.
     #[error(transparent)]
     Policy(#[from] PolicyError),
@@ -105,6 +111,7 @@ impl EngineError {
             EngineError::Turn(_)
             | EngineError::NoReply { .. }
             | EngineError::StillAnswering { .. }
+            | EngineError::IdReused { .. }
             | EngineError::Policy(_)
             | EngineError::NoSession(_)
             | EngineError::SessionExists(_)
@@ -126,6 +133,7 @@ impl EngineError {
             EngineError::Turn(TurnError::BudgetTooSmall(_)) => "raise context_tokens_max to at least that",
             EngineError::NoReply { .. } => "your message is stored; send it again or continue",
             EngineError::StillAnswering { .. } => "send it again in a moment to get the same reply",
+            EngineError::IdReused { .. } => "nothing was recorded; use a new id for a new message",
             EngineError::Policy(_) => "`neap store settings` lists all settings with their defaults",
             EngineError::NoSession(_) => "`neap session list` lists all sessions",
             EngineError::SessionExists(_) => "choose another name with --session",

@@ -7,6 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use neap_core::base::ids::StreamId;
 use neap_core::base::message::ToolCall;
+use neap_core::base::model_name::ModelName;
 use neap_core::base::project_id::{Place, ProjectId};
 use neap_core::base::tenant::Tenant;
 use neap_core::context::tools::ToolSpec;
@@ -69,6 +70,7 @@ impl HostTools for NoHostTools {
 pub(crate) struct Parts {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) model: Arc<dyn ChatModel>,
+    pub(crate) model_name: Option<ModelName>,
     pub(crate) summarizer: Arc<dyn Summarizer>,
     /// Time limit for `summarizer`; `None`, as for the built-in one, waits for as long as it takes.
     pub(crate) summary_timeout: Option<Duration>,

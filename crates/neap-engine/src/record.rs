@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use neap_core::base::handle::Handle;
 use neap_core::base::ids::{SessionId, Stamp, TurnNo};
 use neap_core::base::message::{CountedMessage, Message};
 use neap_core::base::policy::Policy;
@@ -57,7 +58,7 @@ impl Engine {
         let appended = loop {
             let stored_key = mask_id(stream.state.masking(), key);
             if let Some(turn) = store.turn_by_id(id, &stored_key).await? {
-                return Ok(Appended { recorded: 0, turn });
+                return self.recorded_before(&stream.state, id, turn, messages).await;
             }
             let at = messages.first().map_or_else(|| self.parts.clock.now(), |(at, _)| *at);
             let mut decided: Vec<_> =
@@ -82,13 +83,30 @@ impl Engine {
                 Ok(committed) if committed.is_stale() => {}
                 Ok(_) => break Appended { recorded: messages.len(), turn },
                 Err(EngineError::Store(StoreError::DuplicateTurn { turn })) => {
-                    return Ok(Appended { recorded: 0, turn });
+                    return self.recorded_before(&stream.state, id, turn, messages).await;
                 }
                 Err(error) => return Err(error),
             }
         };
         self.parts.remember_stated(recorder.take_live_message()).await;
         Ok(appended)
+    }
+
+    /// What became of messages whose key began `turn` before: they are in it, unless the key was used for others.
+    async fn recorded_before(
+        &self,
+        state: &SessionState,
+        id: &SessionId,
+        turn: TurnNo,
+        messages: &[(Stamp, Message)],
+    ) -> Result<Appended, EngineError> {
+        let stored = self.original(id, &Handle::Turn(turn)).await?;
+        for ((_, given), stored) in messages.iter().zip(&stored) {
+            if mask_message(state.masking(), given.clone()).0 != *stored {
+                return Err(EngineError::IdReused { turn });
+            }
+        }
+        Ok(Appended { recorded: 0, turn })
     }
 
     /// Appends messages to a session in order, each with its own time; creates the session if there is none. They

@@ -316,7 +316,7 @@ impl Session {
         if let Some(turn_id) = &stored_id
             && let Some(turn) = self.parts.store.turn_by_id(&self.stream.id, turn_id).await?
         {
-            return self.stored_reply(turn).await;
+            return self.stored_reply(turn, text).await;
         }
         check_length(self.stream.state.policy(), text, reply)?;
         if reply.is_none() && author == Author::Person {
@@ -336,19 +336,24 @@ impl Session {
             },
             Err(EngineError::Store(StoreError::DuplicateTurn { turn })) if turn_id.is_some() => {
                 self.recover().await?;
-                self.stored_reply(turn).await
+                self.stored_reply(turn, text).await
             }
             Err(error) => Err(error),
         }
     }
 
-    async fn stored_reply(&self, turn: TurnNo) -> Result<TurnReply, EngineError> {
+    /// The reply to `text` that a turn of the same id got before.
+    async fn stored_reply(&self, turn: TurnNo, text: &str) -> Result<TurnReply, EngineError> {
         if self.stream.state.head().pending.contains_key(&turn) {
             return Err(EngineError::StillAnswering { turn });
         }
         let explanation = crate::explain::explain(self.parts.store.as_ref(), &self.stream.id, turn).await?;
         if let Some(reason) = explanation.abandoned {
             return Err(EngineError::NoReply { turn, reason });
+        }
+        let sent = self.prepare_message(Message::user(text)).await;
+        if explanation.message.is_some_and(|message| message != *sent.message.content) {
+            return Err(EngineError::IdReused { turn });
         }
         let text =
             explanation.reply.ok_or_else(|| EngineError::NoTurn { session: self.stream.id.clone(), turn })?;

@@ -33,6 +33,7 @@ use neap_core::base::tenant::Tenant;
 use neap_core::client::RequestTotals;
 use neap_core::session::event::RecordedEvent;
 use neap_core::session::project::Projection;
+use neap_core::session::spending::SpendingByModel;
 use neap_core::session::state::{Metrics, SessionHead};
 use serde::{Deserialize, Serialize};
 
@@ -94,6 +95,9 @@ pub struct SessionInfo {
     /// Requests of clients that the proxy forwarded.
     #[serde(rename = "passed", default, skip_serializing_if = "RequestTotals::is_empty")]
     pub requests: RequestTotals,
+    /// Both, by model.
+    #[serde(rename = "models", default, skip_serializing_if = "SpendingByModel::is_empty")]
+    pub spending: SpendingByModel,
     /// The proxy caller that owns the session, if any. Not serialised: no reader of a list needs it.
     #[serde(skip)]
     pub tenant: Option<Tenant>,
@@ -103,7 +107,7 @@ impl SessionInfo {
     pub fn new(session: SessionId, head: &SessionHead, efforts: u64) -> Self {
         let SessionHead { created, updated, turn, seq, scrubbed, tenant, .. } = *head;
         let Metrics { cost, requests, .. } = head.metrics;
-        let project = head.project.clone();
+        let (project, spending) = (head.project.clone(), head.spending.clone());
         Self {
             session,
             project,
@@ -115,6 +119,7 @@ impl SessionInfo {
             scrubbed,
             cost,
             requests,
+            spending,
             tenant,
         }
     }

@@ -49,6 +49,13 @@ pub(crate) async fn print_outcome(
             } else {
                 out::print_line(format!("{BOLD}{}{BOLD:#} {how}: {}", memory.id, memory_line(&memory)));
                 out::print_line(format!("{DIM}it is now {}{DIM:#}", memory.status.as_str()));
+                let rivals = agent.get(memory.id).await?.map(|memory| memory.contested_with).unwrap_or_default();
+                if let (Some(rival), true) = (rivals.first(), how == Amendment::Undo.as_str()) {
+                    let id = memory.id;
+                    out::print_line(format!(
+                        "{DIM}it contradicts {rival}, which stands, too: `neap memory wrong {rival}` leaves {id} alone{DIM:#}"
+                    ));
+                }
                 if !note.is_empty() {
                     out::print_line(note);
                 }

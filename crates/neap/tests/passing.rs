@@ -133,10 +133,7 @@ fn half_an_answer_is_recorded_and_marked() {
     assert_eq!((&passed["broken_off"], &passed["changed"]), (&json!(1), &json!(0)), "{passed}");
     assert_eq!(passed["used"], json!({"input": 100, "cached": 80, "output": 5}), "{passed}");
     let explained = proxy.neap.ok(&["explain", "--session", &session, "--turn", "1"]);
-    assert!(
-        explained.contains("forwarded (main_turn, new_session)") && explained.contains("cut off"),
-        "{explained}"
-    );
+    assert!(explained.contains(" (main_turn, new_session): ") && explained.contains("cut off"), "{explained}");
     let answer = proxy.post("/v1/chat/completions", &body(Speaks::Chat, &json!(history)));
     assert_eq!(answer.header("x-neap-cached-percent"), Some("80"), "so far");
 }

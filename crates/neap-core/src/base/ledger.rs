@@ -9,6 +9,7 @@ use crate::base::handle::Handle;
 use crate::base::ids::{EffortId, TurnNo};
 use crate::base::memory_id::MemoryId;
 use crate::base::message::Scope;
+use crate::base::model_name::ModelName;
 use crate::base::tokens::Tokens;
 
 /// A part of the context with its own budget (I8).
@@ -220,6 +221,9 @@ pub struct Ledger {
     /// The turn that last rewrote the prompt; that turn's ledger lists its contents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epoch_since: Option<TurnNo>,
+    /// The model that was called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelName>,
     /// Cost of the turn's model calls.
     #[serde(default, skip_serializing_if = "Cost::is_nothing")]
     pub cost: Cost,

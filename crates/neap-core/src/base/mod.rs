@@ -9,6 +9,7 @@ pub mod ids;
 pub mod ledger;
 pub mod memory_id;
 pub mod message;
+pub mod model_name;
 pub mod policy;
 pub mod project_id;
 pub mod prompt;

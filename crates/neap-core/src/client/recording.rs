@@ -18,7 +18,7 @@ const COMMIT_ITEMS_MAX: usize = 256;
 /// that role, so a client vouches for no person.
 const CLIENT_AUTHOR: Author = Author::Model;
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct TurnAccount {
     pub turn: TurnNo,
     pub request: RequestAccount,
@@ -135,7 +135,7 @@ impl ItemRecording {
         let tenant = state.head().tenant.is_none().then_some(owner);
         let history = self.head.clone();
         decided.push(state.record(now, ClientEvent::HistoryLinked { turn, links, history, tenant }));
-        if let Some(TurnAccount { turn, request: account }) = self.account
+        if let Some(TurnAccount { turn, request: account }) = self.account.clone()
             && self.chunk_end() == self.items.len()
         {
             decided.push(state.record(now, ClientEvent::RequestPassed { turn, account }));

@@ -47,7 +47,8 @@ pub use event::MemoryEvent;
 pub use head::{AgentHead, CENSORS_MAX, CountedState, KindCount, PINNED_MAX, PendingDecision, ReviewStats};
 pub use recall_request::{RecallRequest, RecallResponse, RelatedSearch};
 pub use remember::{
-    DEPENDANTS_MAX, DraftOutcome, RememberPlan, dependants_request, lookup_request, mark_shaken, remember,
+    DEPENDANTS_MAX, DraftOutcome, RememberPlan, dependants_request, is_resend, lookup_request, mark_shaken,
+    remember,
 };
 pub use render::{MICRO_TOKENS_MAX, SUMMARY_TOKENS_MAX};
 pub use status::Status;

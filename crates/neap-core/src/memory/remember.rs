@@ -243,7 +243,7 @@ impl RememberContext<'_> {
 }
 
 /// Whether the draft repeats an earlier write: same call or source file, same words.
-fn is_resend(memory: &Memory, draft: &MemoryDraft) -> bool {
+pub fn is_resend(memory: &Memory, draft: &MemoryDraft) -> bool {
     let origin = |by: &Provenance| (by.author, by.session.clone(), by.turn, by.source.clone());
     memory.provenance.source.is_some()
         && origin(&memory.provenance) == origin(&draft.provenance)

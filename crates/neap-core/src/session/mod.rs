@@ -18,6 +18,7 @@ pub mod request_account;
 pub mod request_cost;
 pub mod resume;
 pub mod route;
+pub mod spending;
 pub mod state;
 pub mod summary;
 pub mod summary_account;

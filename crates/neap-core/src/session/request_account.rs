@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::digest::Digest;
 use crate::base::ids::TurnNo;
+use crate::base::model_name::ModelName;
 use crate::base::token_ratio::reported_ratio;
 use crate::base::tokens::Tokens;
 use crate::session::request_cost::RequestCost;
@@ -143,7 +144,7 @@ pub struct TokenUsage {
     pub output: Tokens,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestAccount {
     pub class: RequestClass,
     /// How it relates to the recorded history.
@@ -162,6 +163,8 @@ pub struct RequestAccount {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<RequestCost>,
     pub is_whole: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelName>,
     /// The digest of the model's name, if `used` is of this request's text alone, so that it tells how the model counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted_by: Option<Digest>,
@@ -278,6 +281,7 @@ mod tests {
             used: Some(TokenUsage { input: Tokens(input), ..TokenUsage::default() }),
             cost: None,
             is_whole: true,
+            model: None,
             counted_by: is_counted.then(|| Digest::of("model", &[b"m"])),
         };
         // With images, or not a count of the request: by our count.

@@ -4,6 +4,7 @@
 use super::secrets::mask_name;
 use crate::base::digest::Digest;
 use crate::base::ids::{AgentId, EffortId, NameError, SLUG_BYTES_MAX, SLUG_CHARS_MAX, SessionId, cut_slug, slug};
+use crate::base::model_name::ModelName;
 use crate::base::project_id::ProjectId;
 
 /// Bytes of a name that are searched for secrets: more than fit an id, so that each secret is seen whole.
@@ -41,6 +42,13 @@ macro_rules! digest_id {
 
 digest_id!(SessionId);
 digest_id!(AgentId);
+
+impl ModelName {
+    /// The name without its secrets; `None` if nothing is left of it.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::of_safe_name(&mask_for_id(name))
+    }
+}
 
 impl ProjectId {
     /// Makes the id of a name or of a repository's place, without its secrets. A digest covers what does not fit.

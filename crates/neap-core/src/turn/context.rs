@@ -2,6 +2,7 @@
 
 use crate::base::ids::{Stamp, StreamId};
 use crate::base::message::{CountedMessage, Message, Scope};
+use crate::base::model_name::ModelName;
 use crate::base::tokens::{TokenCounter, Tokens};
 use crate::context::epoch::SentPrompt;
 use crate::context::tools::ToolSet;
@@ -23,6 +24,8 @@ pub struct TurnContext<'a> {
     pub sent_prompt: &'a mut SentPrompt,
     pub counter: &'a dyn TokenCounter,
     pub tools: &'a ToolSet,
+    /// The model that is called, if it has a name.
+    pub model: Option<&'a ModelName>,
     /// The session's agent, if its memories are used.
     pub agent: Option<AgentContext<'a>>,
     pub now: Stamp,

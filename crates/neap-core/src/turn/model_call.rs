@@ -112,7 +112,7 @@ impl Turn {
     pub(super) fn add_reply_cost(&mut self, cx: &TurnContext<'_>, reply: &ModelReply) {
         let message = Message { tool_calls: reply.calls.clone(), ..Message::assistant(reply.text.as_str()) };
         self.cost += Cost::of_reply(cx.state.policy(), message_tokens(cx.counter, &message));
-        self.ledger.cost = self.cost;
+        (self.ledger.cost, self.ledger.model) = (self.cost, cx.model.cloned());
     }
 
     /// Appends the turn's last text to the growing prompt, which already contains the texts beside tool calls.

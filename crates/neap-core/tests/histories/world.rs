@@ -99,6 +99,7 @@ impl World {
             sent_prompt: &mut self.sent,
             counter: &WordCounter,
             tools: &self.tools,
+            model: None,
             agent: None,
             now: Stamp(self.now),
         }

@@ -2,12 +2,14 @@
 
 mod effort;
 mod memory;
+mod original;
 mod question;
 mod report;
 mod session;
 
 pub use effort::{EffortEntry, EffortPlace, effort_entries, place_of};
 pub use memory::{MemoryChange, MemoryErasure, MemoryOutcome, MemoryStatus, VersionEntry, forget_reason};
+pub use original::{Original, OriginalMessage, text_part};
 pub use question::{ContextCandidate, ContextSection, QuestionForm};
-pub use report::{SessionReport, StoreReport};
+pub use report::{ModelTotals, ProjectTotals, SessionReport, StoreReport, TotalTokens};
 pub use session::{SessionDetail, SessionErasure};

@@ -36,6 +36,7 @@ impl Engine {
         let parts = Parts {
             store: Arc::new(MemStore::new().with_masking(self.parts.store.masking())),
             model: model.clone(),
+            model_name: None,
             summarizer: summarizer.clone(),
             summary_timeout: *summary_timeout,
             fallback_summarizer: fallback_summarizer.clone(),

@@ -256,7 +256,7 @@ impl Engine {
             Err(EngineError::NotRecorded(reason.unwrap_or_else(|| "the store is catching up".to_owned())))
         };
         let (ticket, turn) = match (&plan.deferred, &plan.ticket) {
-            (Some(deferred), _) => match deferred.add_reply(reply, account) {
+            (Some(deferred), _) => match deferred.add_reply(reply, account.clone()) {
                 LateReply::RequestRecorded(ticket, turn) => (ticket, turn),
                 LateReply::Queued => return not_recorded(self.recording_status().failing),
                 LateReply::RequestDropped => {
@@ -269,7 +269,7 @@ impl Engine {
         let wait_reason = self.parts.backlog.wait_reason(ticket.conversation_key, None, Instant::now());
         let written = match &wait_reason {
             Some(reason) => not_recorded(Some(reason.clone())),
-            None => self.write_reply(&ticket, turn, reply, account).await,
+            None => self.write_reply(&ticket, turn, reply, account.clone()).await,
         };
         match &written {
             Ok(()) => self.parts.backlog.note_success(),

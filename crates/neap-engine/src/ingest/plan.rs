@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use neap_core::base::digest::Digest;
 use neap_core::base::ids::{SessionId, TurnNo};
+use neap_core::base::model_name::ModelName;
 use neap_core::base::token_ratio::{RequestBudget, TokenEstimate, TokenRatio, TokenRatios, TokenScale};
 use neap_core::base::tokens::Tokens;
 use neap_core::client::{
@@ -119,6 +120,7 @@ pub struct RequestPlan {
     pub refusal: Option<String>,
     /// The body with our compactions opened and our tools offered, if there are any.
     pub(super) expanded_body: Option<String>,
+    pub(super) model: Option<ModelName>,
     /// The model, if its count of this request tells how it counts.
     pub(super) counted_by: Option<Digest>,
     pub(super) prices: Option<TokenPrices>,
@@ -175,6 +177,7 @@ impl RequestPlan {
             own_answer: None,
             refusal: None,
             expanded_body: None,
+            model: None,
             counted_by: None,
             prices: None,
             repeated: None,
@@ -247,6 +250,7 @@ impl RequestPlan {
                 RepeatedTokens::request_cost(self.repeated, &prices, sizes, self.is_as_received, reply)
             }),
             is_whole: !reply.is_truncated,
+            model: self.model.clone(),
             counted_by: self.counted_by.filter(|_| reply.usage.is_some() && reply.own_tool_rounds == 0),
         }
     }
@@ -259,6 +263,7 @@ impl RequestPlan {
 
     pub(super) fn finalize(mut self, incoming: &IncomingRequest<'_>) -> Self {
         self.prices = incoming.prices;
+        self.model = ModelName::from_name(incoming.model);
         self.is_as_received = incoming.shadow_mode || self.is_untouched();
         if incoming.shadow_mode || self.body.is_none() {
             self.body = self.expanded_body.take();

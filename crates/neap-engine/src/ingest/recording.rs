@@ -131,7 +131,7 @@ impl Engine {
         let ProxySession { stream, owner, efforts, live_message, place, .. } = proxy_session;
         let known = &stream.state.head().encoding;
         let encoding = if known.is_empty() { self.parts.encoding.clone() } else { known.clone() };
-        let is_truncated = account.is_some_and(|account| !account.request.is_whole);
+        let is_truncated = account.as_ref().is_some_and(|account| !account.request.is_whole);
         let items = prepare_items(stream.state.masking(), encoding, items, is_truncated).await;
         let mut recording = ItemRecording::new(from, items, head, account);
         let mut recorder = Recorder::new(&self.parts);

@@ -1,4 +1,4 @@
-//! A session's events as a download, read page by page while it is sent: the one answer without a limit.
+//! Downloads, one record a line: the answers without a limit. A session's events are read page by page while they are sent.
 
 use std::sync::Arc;
 
@@ -7,12 +7,14 @@ use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use neap_core::base::ids::{Seq, SessionId};
 use neap_store::{Store, StoredEvent};
+use serde::Serialize;
 
 use super::problem::Problem;
 use super::stream_body::{Part, stream_body};
 
 /// Pages that wait for a slow reader.
 const PAGES_MAX: usize = 2;
+const LINES: usize = 256;
 
 /// One event a line, as the command writes them.
 pub(super) fn body(store: Arc<dyn Store>, id: SessionId, page_events: usize) -> Body {
@@ -24,7 +26,7 @@ pub(super) fn body(store: Arc<dyn Store>, id: SessionId, page_events: usize) -> 
                 Ok(page) if page.is_empty() => return,
                 Ok(page) => {
                     from = page.last().map_or(from, |last| last.seq().next());
-                    lines(page)
+                    lines(page.into_iter().filter_map(StoredEvent::whole))
                 }
                 Err(error) => Err(axum::Error::new(error)),
             };
@@ -38,13 +40,28 @@ pub(super) fn body(store: Arc<dyn Store>, id: SessionId, page_events: usize) -> 
     body
 }
 
-fn lines(page: Vec<StoredEvent>) -> Part {
+fn lines<T: Serialize>(items: impl IntoIterator<Item = T>) -> Part {
     let mut text = Vec::new();
-    for recorded in page.into_iter().filter_map(StoredEvent::whole) {
-        serde_json::to_writer(&mut text, &recorded).map_err(axum::Error::new)?;
+    for item in items {
+        serde_json::to_writer(&mut text, &item).map_err(axum::Error::new)?;
         text.push(b'\n');
     }
     Ok(text.into())
+}
+
+/// What is in memory already, one a line; it is written while it is sent.
+pub(super) fn lines_body<T: Serialize + Send + 'static>(items: Vec<T>) -> Body {
+    let (sender, body) = stream_body(PAGES_MAX);
+    tokio::spawn(async move {
+        let mut items = items.into_iter();
+        loop {
+            let page: Vec<T> = items.by_ref().take(LINES).collect();
+            if page.is_empty() || sender.send(lines(page)).await.is_err() {
+                return;
+            }
+        }
+    });
+    body
 }
 
 pub(super) fn response(disposition: String, body: Body) -> Result<Response, Problem> {

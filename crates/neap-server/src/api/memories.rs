@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use super::Api;
 use super::page::{continue_at, fit, page, to_value, unpair, whole};
 use super::problem::{Problem, quoted};
+use super::project::project_filter;
 use super::route::{Answer, Call, Outcome, no_memory};
 
 /// Records read at once.
@@ -270,15 +271,32 @@ struct Search {
     #[serde(default)]
     time: Option<String>,
     #[serde(default)]
+    project: Option<String>,
+    #[serde(default)]
+    here: Option<String>,
+    #[serde(default)]
     superseded: bool,
     #[serde(default)]
     max: Option<usize>,
+    #[serde(default)]
+    expect: Option<MemoryId>,
+}
+
+impl Search {
+    fn into_command(self) -> Result<(MemoryCommand, Option<MemoryId>), Problem> {
+        let Self { query, kinds, time, project, here, superseded, max, expect } = self;
+        let max = super::search::most(max)?.min(HITS_MAX);
+        let project = project_filter(project.as_deref(), here.as_deref())?;
+        Ok((MemoryCommand::Recall { query, kinds, time, superseded, lists: true, project, max }, expect))
+    }
 }
 
 pub(super) async fn recall(api: Arc<Api>, call: Call) -> Outcome {
-    let Search { query, kinds, time, superseded, max } = call.body()?;
-    let max = super::search::most(max)?.min(HITS_MAX);
-    let command = MemoryCommand::Recall { query, kinds, time, superseded, lists: true, project: None, max };
+    let (command, expected) = call.body::<Search>()?.into_command()?;
+    if expected.is_some() {
+        return Err(Problem::bad_request("'expect' is not for this route")
+            .hint("POST /memories/expect says what became of an expected memory"));
+    }
     match api.agent().await?.run_command(command).await? {
         MemoryResponse::Refused(refusal) => Err(refusal.into()),
         MemoryResponse::Found { hits } => Ok(Answer::Json(fit(whole(&hits)?))),
@@ -291,6 +309,15 @@ pub(super) async fn recall(api: Arc<Api>, call: Call) -> Outcome {
     }
 }
 
+/// What became of a memory that a recall should find.
+pub(super) async fn expect(api: Arc<Api>, call: Call) -> Outcome {
+    let (command, expected) = call.body::<Search>()?.into_command()?;
+    let id =
+        expected.ok_or_else(|| Problem::bad_request("'expect' is missing: the memory that should be found"))?;
+    let outcome = api.agent().await?.expect(id, command).await?;
+    Ok(Answer::Json(fit(json!({"expected": id, "outcome": outcome}))))
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
@@ -298,14 +325,19 @@ struct Question {
     #[serde(default)]
     frame: Option<String>,
     #[serde(default)]
+    project: Option<String>,
+    #[serde(default)]
+    here: Option<String>,
+    #[serde(default)]
     budget: Option<u64>,
 }
 
 pub(super) async fn context(api: Arc<Api>, call: Call) -> Outcome {
     let began = Instant::now();
-    let Question { question, frame, budget } = call.body()?;
+    let Question { question, frame, project, here, budget } = call.body()?;
+    let project = project_filter(project.as_deref(), here.as_deref())?;
     let agent = api.agent().await?;
-    let selected = agent.context(&question, frame.as_deref(), budget.map(Tokens)).await?;
+    let selected = agent.context_in(&question, frame.as_deref(), project, budget.map(Tokens)).await?;
     let build_ms = began.elapsed().as_secs_f64() * 1_000.0;
     Ok(Answer::Json(fit(to_value(&QuestionForm::new(&selected, build_ms))?)))
 }

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use axum::http::StatusCode;
 use neap_core::base::ids::{SessionId, Stamp};
 use neap_core::memory::amend::Edit;
 use neap_core::memory::censor::{compile, dry_run};
 use neap_core::memory::learn::{Amendment, MemoryCommand, MemoryResponse};
 use neap_core::memory::{
-    Author, Body, DraftOutcome, Memory, MemoryDraft, MemoryId, MemoryKind, Outcome as ReviewOutcome, Provenance,
+    Author, Body, DraftOutcome, Memory, MemoryDraft, MemoryId, Outcome as ReviewOutcome, Provenance, is_resend,
+    validate_draft,
 };
 use neap_engine::Agent;
 use neap_engine::forms::{MemoryChange, MemoryOutcome};
@@ -16,49 +18,36 @@ use serde_json::{Map, Value, json};
 
 use super::Api;
 use super::memories::{existing, unexpected};
+use super::memory_draft::{Draft, edit_of};
 use super::page::{fit, to_value};
 use super::problem::{Problem, quoted};
 use super::route::{Answer, Call, Outcome};
 
-/// Confidence of what is written without one.
-const CONFIDENCE: f64 = 0.8;
 const READ: usize = 250;
 /// Records that one roll-back takes; a further request takes the rest.
 const ROLLED_BACK_MAX: usize = 500;
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Draft {
-    body: Map<String, Value>,
-    #[serde(default)]
-    tags: Vec<String>,
-    #[serde(default)]
-    domain: Option<String>,
-    #[serde(default)]
-    pinned: bool,
-    #[serde(default)]
-    valid_from: Option<i64>,
-    #[serde(default)]
-    valid_until: Option<i64>,
-    /// Store a rule even if it matches most recent texts.
-    #[serde(default)]
-    force: bool,
-}
-
 pub(super) async fn remember(api: Arc<Api>, call: Call) -> Outcome {
-    let Draft { body, tags, domain, pinned, valid_from, valid_until, force } = call.body()?;
-    let body = new_body(body)?;
-    if let Body::Censor(rule) = &body {
+    let given: Draft = call.body()?;
+    let force = given.force;
+    let source = call.text("Idempotency-Key").map(|key| format!("key {key}"));
+    let mut draft = given.into_memory(source)?;
+    fill_from_effort(&api, &mut draft.body).await?;
+    let mut agent = api.agent().await?;
+    if let Some(memory) = written_before(&agent, &draft).await? {
+        let (id, note) = (memory.id, format!("{} says it already: it was sent before.", memory.id));
+        let status = DraftOutcome::Known.as_str();
+        let (superseded, similar, memory) = (Vec::new(), Vec::new(), Some(memory));
+        let outcome = MemoryOutcome { id, status, note, superseded, similar, memory };
+        return Ok(Answer::Json(fit(to_value(&outcome)?)));
+    }
+    if let Body::Censor(rule) = &draft.body {
         let pattern = compile(&rule.pattern)?;
         let texts = api.engine.recent_texts(rule.side).await?;
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let hint = "make the pattern more specific, or store it anyway with \"force\": true";
         dry_run(&pattern, &texts).check(Author::Person, force).map_err(|refusal| refusal.hint(hint))?;
     }
-    let mut draft = MemoryDraft::new(body, Provenance::from_author(Author::Person));
-    (draft.tags, draft.domain, draft.pinned) = (tags, domain, pinned);
-    (draft.valid_from, draft.valid_until) = (valid_from.map(Stamp), valid_until.map(Stamp));
-    let mut agent = api.agent().await?;
     match agent.run_command(MemoryCommand::Remember(Box::new(draft))).await? {
         MemoryResponse::Remembered { id, outcome, note, superseded, similar, .. } => {
             let memory = agent.get(id).await?;
@@ -76,56 +65,40 @@ pub(super) async fn remember(api: Arc<Api>, call: Call) -> Outcome {
     }
 }
 
-/// The body of a new memory: what a person writes, the rest as of any new one.
-fn new_body(mut given: Map<String, Value>) -> Result<Body, Problem> {
-    let kind = given.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let new = match kind.as_str() {
-        "decision" => {
-            json!({"description": "", "confidence": CONFIDENCE, "stakes": "medium", "outcome": "pending"})
-        }
-        "fact" => json!({"content": "", "confidence": CONFIDENCE}),
-        "procedure" => json!({"name": ""}),
-        "episode" => json!({"summary": ""}),
-        "censor" => {
-            json!({"pattern": {"by": "words", "of": ""}, "side": "output", "action": "steer", "reason": ""})
-        }
-        _ => {
-            let kinds = MemoryKind::ALL.map(MemoryKind::as_str).join(", ");
-            return Err(Problem::bad_request(format!("body.kind is one of {kinds}, not '{}'", quoted(&kind))));
-        }
-    };
-    check_fields(&kind, &given)?;
-    for (name, value) in new.as_object().into_iter().flatten() {
-        given.entry(name).or_insert_with(|| value.clone());
+/// The record that the same key wrote before; a key that wrote something else is refused.
+async fn written_before(agent: &Agent, draft: &MemoryDraft) -> Result<Option<Memory>, Problem> {
+    if draft.provenance.source.is_none() {
+        return Ok(None);
     }
-    read_body(given)
+    let (draft, _) = validate_draft(draft.clone())?;
+    let newest = agent.list(None, None, READ).await?;
+    let Some(memory) = newest.into_iter().find(|memory| memory.provenance.source == draft.provenance.source)
+    else {
+        return Ok(None);
+    };
+    if memory.kind() == draft.body.kind() && is_resend(&memory, &draft) {
+        return Ok(Some(memory));
+    }
+    let detail = format!("this key was used for another memory, {}", memory.id);
+    Err(Problem::new(StatusCode::CONFLICT, "conflict", detail)
+        .hint("nothing was stored; use a new key for a new memory"))
 }
 
-fn read_body(fields: Map<String, Value>) -> Result<Body, Problem> {
-    let unreadable =
-        |error: serde_json::Error| Problem::bad_request(format!("the body is not as expected: {error}"));
-    serde_json::from_value(Value::Object(fields)).map_err(unreadable)
-}
-
-/// Fields that a person writes; counts, outcomes and supersession follow from what happens.
-fn check_fields(kind: &str, given: &Map<String, Value>) -> Result<(), Problem> {
-    let written: &[&str] = match kind {
-        "decision" => {
-            &["description", "context", "reasons", "confidence", "category", "stakes", "alternatives", "rests_on"]
-        }
-        "fact" => &["subject", "content", "confidence"],
-        "procedure" => &["name", "core_patterns", "steps"],
-        "episode" => &["summary", "detail", "participants", "minutes", "outcome", "lessons", "session", "effort"],
-        _ => &["pattern", "side", "action", "reason"],
+/// Fills an episode without a summary from the concluded effort that it names.
+async fn fill_from_effort(api: &Api, body: &mut Body) -> Result<(), Problem> {
+    let Body::Episode(episode) = body else { return Ok(()) };
+    let (true, Some(session), Some(effort)) =
+        (episode.summary.trim().is_empty(), &episode.session, &episode.effort)
+    else {
+        return Ok(());
     };
-    let unknown = given.keys().find(|name| *name != "kind" && !written.contains(&name.as_str()));
-    match unknown {
-        Some(name) => {
-            Err(Problem::bad_request(format!("body.{} is not written by hand in a {kind}", quoted(name)))
-                .hint(format!("these are: {}", written.join(", "))))
-        }
-        None => Ok(()),
-    }
+    let concluded = api.engine.episode_of(session, effort).await?;
+    let none = || {
+        Problem::refused(format!("no concluded effort '{effort}' in session {session}"))
+            .hint("an effort must be concluded before it becomes an episode")
+    };
+    episode.summary = concluded.ok_or_else(none)?.summary;
+    Ok(())
 }
 
 pub(super) async fn edit(api: Arc<Api>, call: Call) -> Outcome {
@@ -138,56 +111,6 @@ pub(super) async fn edit(api: Arc<Api>, call: Call) -> Outcome {
         return Err(Problem::refused(format!("the edit changes nothing in {id}")));
     }
     amend(&mut agent, id, Amendment::Edit(Box::new(edit))).await
-}
-
-fn edit_of(memory: &Memory, fields: &mut Map<String, Value>) -> Result<Edit, Problem> {
-    let mut edit = Edit::new(Author::Person);
-    if let Some(changes) = fields.remove("body") {
-        let Value::Object(changes) = changes else { return Err(Problem::bad_request("body must be an object")) };
-        let changed = changed_body(memory, changes)?;
-        edit.body = (changed != memory.body).then_some(changed);
-    }
-    let unreadable =
-        |error: serde_json::Error| Problem::bad_request(format!("the body is not as expected: {error}"));
-    if let Some(tags) = fields.remove("tags") {
-        let tags: Option<Vec<String>> = serde_json::from_value(tags).map_err(unreadable)?;
-        edit.tags = tags.or_else(|| Some(Vec::new())).filter(|tags| *tags != memory.tags);
-    }
-    if let Some(domain) = fields.remove("domain") {
-        let domain: Option<String> = serde_json::from_value(domain).map_err(unreadable)?;
-        edit.domain = (domain != memory.domain).then_some(domain);
-    }
-    if let Some(pinned) = fields.remove("pinned") {
-        edit.pinned = Some(serde_json::from_value(pinned).map_err(unreadable)?);
-    }
-    let mut valid = (memory.valid_from, memory.valid_until);
-    for (name, end) in [("valid_from", &mut valid.0), ("valid_until", &mut valid.1)] {
-        if let Some(given) = fields.remove(name) {
-            let at: Option<i64> = serde_json::from_value(given).map_err(unreadable)?;
-            *end = at.map(Stamp);
-        }
-    }
-    edit.valid = (valid != (memory.valid_from, memory.valid_until)).then_some(valid);
-    match fields.keys().next() {
-        Some(name) => Err(Problem::bad_request(format!("a memory has no field '{}' to edit", quoted(name)))),
-        None => Ok(edit),
-    }
-}
-
-/// The memory's body with some fields changed; `null` clears one.
-fn changed_body(memory: &Memory, mut changes: Map<String, Value>) -> Result<Body, Problem> {
-    let kind = memory.kind().as_str();
-    changes.remove("kind");
-    check_fields(kind, &changes)?;
-    let Value::Object(mut fields) = to_value(&memory.body)? else { return Ok(memory.body.clone()) };
-    for (name, value) in changes {
-        if value.is_null() {
-            fields.remove(&name);
-        } else {
-            fields.insert(name, value);
-        }
-    }
-    read_body(fields)
 }
 
 #[derive(Deserialize)]
@@ -207,7 +130,8 @@ pub(super) async fn act(api: Arc<Api>, call: Call) -> Outcome {
         "retire" => Amendment::Retire,
         "false-positive" => Amendment::FalsePositive,
         other => {
-            return Err(Problem::not_found("no_route", format!("a memory has no action '{}'", quoted(other))));
+            return Err(Problem::not_found("no_route", format!("a memory has no action '{}'", quoted(other)))
+                .hint("these are: undo, confirm, core, wrong, retire, false-positive, review"));
         }
     };
     let (mut agent, id) = (api.agent().await?, call.memory()?);

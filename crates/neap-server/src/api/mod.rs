@@ -8,9 +8,12 @@ mod events;
 mod export;
 mod memories;
 mod memory_changes;
+mod memory_draft;
+mod memory_transfer;
 mod openapi;
 mod page;
 mod problem;
+mod project;
 mod prompt;
 mod route;
 mod routes;
@@ -98,7 +101,7 @@ impl ApiHttp {
 impl Api {
     /// The agent, as the store has it now.
     async fn agent(&self) -> Result<Agent, Problem> {
-        let none = || Problem::not_found("no_agent", "this server has no agent");
+        let none = || Problem::not_found("no_agent", "this server has no agent").hint("name one with --agent");
         self.engine.agent().await?.ok_or_else(none)
     }
 }

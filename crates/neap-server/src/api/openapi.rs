@@ -133,7 +133,7 @@ fn parameter(param: &Param) -> Value {
         Kind::OneOf(all) => json!({"type": "string", "enum": all}),
     };
     json!({
-        "name": param.name, "in": place, "description": param.about, "required": param.is_required(),
+        "name": param.name, "in": place, "description": param.about, "required": param.is_required,
         "schema": schema,
     })
 }

@@ -131,14 +131,6 @@ fn under<T>(at: &mut String, name: &str, inner: impl FnOnce(&mut String) -> T) -
     result
 }
 
-/// A part of a text by characters: the part, the characters of the whole, and where the next part begins.
-pub(crate) fn slice(text: &str, offset: usize, limit: usize) -> (String, usize, Option<usize>) {
-    let chars = text.chars().count();
-    let part: String = text.chars().skip(offset).take(limit).collect();
-    let end = offset.saturating_add(limit);
-    (part, chars, (end < chars).then_some(end))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -179,12 +171,5 @@ mod tests {
         let large = vec!["x".repeat(100_000); 3];
         let first = page(large, 3, |_| "after".to_owned()).expect("a page");
         assert_eq!((first["items"].as_array().map(Vec::len), &first["next"]), (Some(1), &json!("after")));
-    }
-
-    #[test]
-    fn a_text_is_cut_by_characters() {
-        assert_eq!(slice("äöü", 1, 1), ("ö".to_owned(), 3, Some(2)));
-        assert_eq!(slice("äöü", 2, 9), ("ü".to_owned(), 3, None));
-        assert_eq!(slice("äöü", usize::MAX, usize::MAX), (String::new(), 3, None));
     }
 }

@@ -17,12 +17,12 @@ pub(crate) struct Problem {
     pub(crate) status: StatusCode,
     code: &'static str,
     detail: String,
-    hint: Option<String>,
+    hint: String,
 }
 
 impl Problem {
     pub(crate) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
-        Self { status, code, detail: detail.into(), hint: None }
+        Self { status, code, detail: detail.into(), hint: usual_hint(status).to_owned() }
     }
 
     pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
@@ -37,9 +37,26 @@ impl Problem {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "refused", detail)
     }
 
+    /// Says what the caller can do, better than the usual hint; an empty one says nothing.
     pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
         let hint = hint.into();
-        Self { hint: (!hint.is_empty()).then_some(hint), ..self }
+        Self { hint: if hint.is_empty() { self.hint } else { hint }, ..self }
+    }
+}
+
+/// What a caller can do about any problem of this status.
+fn usual_hint(status: StatusCode) -> &'static str {
+    match status {
+        StatusCode::BAD_REQUEST => "GET /api/v1/openapi.json says what each route takes",
+        StatusCode::NOT_FOUND => "lists such as GET /api/v1/sessions say what there is",
+        StatusCode::METHOD_NOT_ALLOWED => "send one of the methods that the header Allow names",
+        StatusCode::REQUEST_TIMEOUT => "send it again, in smaller parts",
+        StatusCode::CONFLICT => "read what there is now, and decide again",
+        StatusCode::PAYLOAD_TOO_LARGE => "send it in several requests",
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => "send the header Content-Type: application/json",
+        StatusCode::FORBIDDEN => "ask with a token that may do it, by this server's own address",
+        StatusCode::UNPROCESSABLE_ENTITY => "change what the detail names, and send it again",
+        _ => "try again; the server's log says more",
     }
 }
 
@@ -50,11 +67,7 @@ pub(crate) fn quoted(text: &str) -> String {
 
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
-        let problem = Self::refused(refusal.error);
-        match refusal.hint {
-            Some(hint) => problem.hint(hint),
-            None => problem,
-        }
+        Self::refused(refusal.error).hint(refusal.hint.unwrap_or_default())
     }
 }
 
@@ -63,16 +76,20 @@ impl From<Refused> for Problem {
         match refused {
             Refused::Origin(reason) => {
                 Self::new(StatusCode::FORBIDDEN, "foreign_origin", format!("neap refuses this request: {reason}"))
+                    .hint("use the address that the server prints; `neap serve --allow-host NAME` admits another name")
             }
             Refused::Unknown => Self::new(StatusCode::UNAUTHORIZED, "no_token", "a token is required here").hint(
                 "send the token in the data folder's keys/api.token as Authorization: Bearer, or open the link that \
                  `neap ui` prints",
             ),
-            Refused::ReadOnly => Self::new(StatusCode::FORBIDDEN, "read_only", "this token may read, but not change"),
+            Refused::ReadOnly => Self::new(StatusCode::FORBIDDEN, "read_only", "this token may read, but not change")
+                .hint("changes need the token in the data folder's keys/api.token"),
             Refused::NoOrigin => {
                 Self::new(StatusCode::FORBIDDEN, "foreign_origin", "a change with a cookie needs this server's Origin")
+                    .hint("a program sends a token as Authorization: Bearer, not the page's cookie")
             }
-            Refused::Closed => Self::new(StatusCode::FORBIDDEN, "closed", "this is not served to other machines"),
+            Refused::Closed => Self::new(StatusCode::FORBIDDEN, "closed", "this is not served to other machines")
+                .hint("start the server with a token for it: `neap serve --help` tells how"),
         }
     }
 }
@@ -84,7 +101,7 @@ impl From<EngineError> for Problem {
             EngineError::Store(error) => return error.clone().into(),
             EngineError::NoSession(_) => (StatusCode::NOT_FOUND, "no_session"),
             EngineError::NoTurn { .. } => (StatusCode::NOT_FOUND, "no_turn"),
-            EngineError::SessionExists(_) | EngineError::StillAnswering { .. } => {
+            EngineError::SessionExists(_) | EngineError::StillAnswering { .. } | EngineError::IdReused { .. } => {
                 (StatusCode::CONFLICT, "conflict")
             }
             EngineError::Turn(_)
@@ -124,10 +141,10 @@ impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let Self { status, code, detail, hint } = self;
         let title = status.canonical_reason().unwrap_or("Error");
-        let mut body = json!({"type": "about:blank", "title": title, "status": status.as_u16(), "code": code, "detail": detail});
-        if let (Some(hint), Some(object)) = (hint, body.as_object_mut()) {
-            object.insert("hint".to_owned(), hint.into());
-        }
+        let body = json!({
+            "type": "about:blank", "title": title, "status": status.as_u16(), "code": code, "detail": detail,
+            "hint": hint,
+        });
         let mut response = (status, body.to_string()).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));

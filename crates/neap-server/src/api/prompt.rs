@@ -8,13 +8,14 @@ use neap_core::base::message::{CountedMessage, Message, ToolCall};
 use neap_core::base::tokens::Tokens;
 use neap_core::client::RequestAccount;
 use neap_core::session::event::{ClientEvent, Event, TurnEvent};
+use neap_engine::forms::text_part;
 use neap_engine::{PastPrompt, TurnExplanation};
 use neap_model::bpe::counter_for;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Api;
-use super::page::{fit, slice, to_value};
+use super::page::{fit, to_value};
 use super::problem::Problem;
 use super::route::{Answer, Call, Outcome};
 
@@ -95,7 +96,7 @@ pub(super) async fn show(api: Arc<Api>, call: Call) -> Outcome {
 }
 
 fn block_form(number: usize, block: &Block, offset: usize, chars_max: usize) -> Value {
-    let (text, chars, _) = slice(&block.text, offset, chars_max);
+    let (text, chars, _) = text_part(&block.text, offset, chars_max);
     json!({
         "block": number, "layer": block.layer, "role": block.role, "tokens": block.tokens, "chars": chars,
         "offset": offset, "text": text, "turn": block.turn, "why": why(block.layer), "cached": block.cached,
@@ -197,7 +198,7 @@ fn held_elsewhere(turn: TurnNo, explained: TurnExplanation) -> Blocks {
     let mut messages = Vec::new();
     for event in &explained.happened {
         if let Event::Client(ClientEvent::RequestPassed { account, .. }) = event {
-            requests.push(*account);
+            requests.push(account.clone());
         }
         if let Event::Turn(TurnEvent::MessageAdded { message, .. }) = event {
             messages.push(of_message(None, message));

@@ -63,19 +63,24 @@ pub(crate) struct Param {
     pub(crate) place: Place,
     pub(crate) kind: Kind,
     pub(crate) about: &'static str,
+    pub(crate) is_required: bool,
 }
 
 impl Param {
     pub(crate) const fn path(name: &'static str, about: &'static str) -> Self {
-        Self { name, place: Place::Path, kind: Kind::Text(256), about }
+        Self { name, place: Place::Path, kind: Kind::Text(256), about, is_required: true }
     }
 
     pub(crate) const fn query(name: &'static str, kind: Kind, about: &'static str) -> Self {
-        Self { name, place: Place::Query, kind, about }
+        Self { name, place: Place::Query, kind, about, is_required: false }
     }
 
-    pub(crate) fn is_required(&self) -> bool {
-        self.place == Place::Path || matches!(self.name, "confirm" | "Idempotency-Key")
+    pub(crate) const fn header(name: &'static str, kind: Kind, about: &'static str) -> Self {
+        Self { name, place: Place::Header, kind, about, is_required: false }
+    }
+
+    pub(crate) const fn required(self) -> Self {
+        Self { is_required: true, ..self }
     }
 
     fn check(&self, given: &str) -> Result<(), Problem> {
@@ -186,7 +191,7 @@ impl Route {
                 given.insert(param.name, value);
             }
         }
-        let missing = self.params.iter().find(|param| param.is_required() && !given.contains_key(param.name));
+        let missing = self.params.iter().find(|param| param.is_required && !given.contains_key(param.name));
         match missing {
             Some(param) => Err(Problem::bad_request(format!("the parameter '{}' is missing", param.name))),
             None => Ok(Call { given, body }),
@@ -263,7 +268,8 @@ impl Call {
             "latest" => Ok(None),
             given => match given.parse() {
                 Ok(turn) => Ok(Some(TurnNo(turn))),
-                Err(_) => Err(Problem::not_found("no_turn", format!("there is no turn '{}'", quoted(given)))),
+                Err(_) => Err(Problem::not_found("no_turn", format!("there is no turn '{}'", quoted(given)))
+                    .hint("a turn is a number, or `latest`")),
             },
         }
     }
@@ -282,6 +288,7 @@ pub(crate) fn no_session(name: &str) -> Problem {
 
 pub(crate) fn no_effort(name: &str) -> Problem {
     Problem::not_found("no_effort", format!("there is no effort '{}' in this session", quoted(name)))
+        .hint("GET /api/v1/sessions/{session}/efforts lists its efforts")
 }
 
 pub(crate) fn no_memory(id: &str) -> Problem {

@@ -2,8 +2,8 @@
 
 use axum::http::Method;
 
-use super::route::{Form, Handler, Kind, LIMIT_MAX, Param, Place, Route};
-use super::{changes, events, memories, memory_changes, prompt, search, sessions, system, turns};
+use super::route::{Form, Handler, Kind, LIMIT_MAX, Param, Route};
+use super::{changes, events, memories, memory_changes, memory_transfer, prompt, search, sessions, system, turns};
 
 pub(crate) const PREFIX: &str = "/api/v1";
 
@@ -13,19 +13,14 @@ const CURSOR: Param = Param::query("cursor", Kind::Text(256), "`next` of the pag
 const BEFORE: Param = Param::query("before", Kind::Integer(1, u64::MAX >> 1), "Turns before this one.");
 const OFFSET: Param = Param::query("offset", Kind::Integer(0, u64::MAX >> 12), "The first character.");
 const CHARS: Param = Param::query("limit", Kind::Integer(1, 40_000), "Most characters; 20000 unless given.");
-const CONFIRM: Param = Param::query("confirm", Kind::Text(256), "The name or id once more.");
-const KEY: Param = Param {
-    name: "Idempotency-Key",
-    place: Place::Header,
-    kind: Kind::Text(128),
-    about: "The caller's own id: with the same one again, nothing is recorded.",
-};
-const LAST_EVENT: Param = Param {
-    name: "Last-Event-ID",
-    place: Place::Header,
-    kind: Kind::Text(128),
-    about: "The last event that was read, to go on from there.",
-};
+const CONFIRM: Param = Param::query("confirm", Kind::Text(256), "The name or id once more.").required();
+const KEY: Param = Param::header(
+    "Idempotency-Key",
+    Kind::Text(128),
+    "The caller's own id: with the same one again, nothing is stored.",
+);
+const LAST_EVENT: Param =
+    Param::header("Last-Event-ID", Kind::Text(128), "The last event that was read, to go on from there.");
 const MEMORY_KINDS: &[&str] = &["decision", "fact", "procedure", "episode", "censor"];
 const AUTHORS: &[&str] = &["person", "model", "tool", "import"];
 const TRUSTS: &[&str] = &["low", "medium", "high"];
@@ -93,6 +88,9 @@ fn of_the_server() -> Vec<Route> {
             .live(),
         post("/search", "search", "Search what was said", List("Hit"), call!(search::search))
             .body("Search")
+            .reads(),
+        post("/search/expect", "expect", "Why a text is found or not", One("Expected"), call!(search::expect))
+            .body("ExpectedSearch")
             .reads(),
     ]
 }
@@ -256,7 +254,7 @@ fn of_turns() -> Vec<Route> {
             One("Appended"),
             call!(turns::append),
         )
-        .with(&[KEY])
+        .with(&[KEY.required()])
         .body("NewMessages"),
     ]
 }
@@ -279,6 +277,13 @@ fn of_memories() -> Vec<Route> {
         get("/memories/asked", "list_asked", "What models asked to forget", List("Asked"), call!(memories::asked))
             .with(&[LIMIT, CURSOR]),
         get("/memories/status", "memory_status", "Counts", One("MemoryStatus"), call!(memories::status)),
+        get(
+            "/memories/export",
+            "export_memories",
+            "All memories, one a line",
+            Form::Stream("application/x-ndjson"),
+            call!(memory_transfer::export),
+        ),
         get("/memories/frames", "list_frames", "Frames", List("Frame"), call!(memories::frames)),
         get("/memories/{id}", "show_memory", "A memory", One("Memory"), call!(memories::show)),
         get("/memories/{id}/history", "memory_history", "Versions", List("Version"), call!(memories::history))
@@ -294,6 +299,15 @@ fn of_memories() -> Vec<Route> {
         post("/memories/recall", "recall", "Search memories", List("MemoryHit"), call!(memories::recall))
             .body("Recall")
             .reads(),
+        post(
+            "/memories/expect",
+            "expect_memory",
+            "Why a memory is found or not",
+            One("Expected"),
+            call!(memories::expect),
+        )
+        .body("ExpectedRecall")
+        .reads(),
         post(
             "/memories/context",
             "explain_recall",
@@ -313,7 +327,16 @@ fn of_memory_changes() -> Vec<Route> {
     use Form::One;
     vec![
         post("/memories", "remember", "Remember", One("MemoryOutcome"), call!(memory_changes::remember))
+            .with(&[KEY])
             .body("Draft"),
+        post(
+            "/memories/import",
+            "import_memories",
+            "Take over an export",
+            One("Imported"),
+            call!(memory_transfer::import),
+        )
+        .body("NewImport"),
         Route::new(
             (Method::PATCH, "/memories/{id}"),
             "edit_memory",

@@ -3,22 +3,22 @@
 use std::sync::Arc;
 
 use neap_core::base::handle::Handle;
-use neap_core::base::ids::{Seq, SessionId, Stamp, TurnNo};
-use neap_core::base::message::{Exchange, Message, Scope};
+use neap_core::base::ids::{EffortId, Seq, SessionId, Stamp, TurnNo};
+use neap_core::base::message::{Exchange, Scope};
 use neap_core::base::tokens::Tokens;
 use neap_core::context::brief;
+use neap_core::session::effort::Effort;
 use neap_core::session::event::RecordedEvent;
 use neap_core::session::log::LogRequest;
 use neap_core::session::summary_account::{SUMMARY_EVENT_KINDS, summary_accounts};
-use neap_core::turn::tools::original_text;
 use neap_engine::SessionOptions;
-use neap_engine::forms::{EffortEntry, SessionDetail, SessionErasure, SessionReport, effort_entries};
+use neap_engine::forms::{EffortEntry, Original, SessionDetail, SessionErasure, SessionReport, effort_entries};
 use neap_store::{SessionInfo, StoredEvent};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Api;
-use super::page::{continue_at, fit, page, slice, to_value, unpair};
+use super::page::{continue_at, fit, page, to_value, unpair};
 use super::problem::{Problem, quoted};
 use super::route::{Answer, Call, Outcome, no_effort, no_session};
 
@@ -209,23 +209,17 @@ pub(super) async fn original(api: Arc<Api>, call: Call) -> Outcome {
     let (id, given) = (call.session()?, call.required("handle"));
     api.engine.head(&id).await?;
     let missing = || {
-        Problem::not_found("no_original", format!("nothing is stored under '{}'", quoted(given)))
-            .hint("receipts, search and the ledger show handles, such as t12, t12.3 or t3-41@auth-bug")
+        Problem::not_found("no_original", format!("nothing is stored under '{}'", quoted(given))).hint(
+            "t12 is turn 12, t12.3 its fourth message; receipts show those of summaries, such as t3-41@auth-bug",
+        )
     };
     let handle: Handle = given.parse().map_err(|_| missing())?;
     let messages = api.engine.original(&id, &handle).await?;
     if messages.is_empty() {
         return Err(missing());
     }
-    let text = original_text(&handle, &messages.iter().collect::<Vec<&Message>>());
-    let offset = call.size("offset").unwrap_or(0);
-    let (part, chars, next) = slice(&text, offset, call.size("limit").unwrap_or(ORIGINAL_CHARS));
-    let entry = |message: &Message| json!({"role": message.role, "chars": message.content.chars().count()});
-    let messages: Vec<Value> = messages.iter().map(entry).collect();
-    let answer = json!({
-        "handle": given, "chars": chars, "offset": offset, "text": part, "next": next, "messages": messages,
-    });
-    Ok(Answer::Json(fit(answer)))
+    let (offset, limit) = (call.size("offset").unwrap_or(0), call.size("limit").unwrap_or(ORIGINAL_CHARS));
+    Ok(Answer::Json(fit(to_value(&Original::new(&handle, &messages, offset, limit))?)))
 }
 
 #[derive(Deserialize)]
@@ -255,7 +249,15 @@ struct NewEffort {
 
 pub(super) async fn open_effort(api: Arc<Api>, call: Call) -> Outcome {
     let NewEffort { name } = call.body()?;
-    run_tool(&api, &call.session()?, "open_effort", json!({"name": name})).await
+    let session = call.session()?;
+    let attached = api.engine.attach(&session).await?;
+    // A repetition: opening also makes it active.
+    let open =
+        EffortId::from_name(&name).ok().filter(|id| attached.state().effort(id).is_some_and(Effort::is_open));
+    match open {
+        Some(id) => run_tool(&api, &session, "switch_effort", json!({"id": id})).await,
+        None => run_tool(&api, &session, "open_effort", json!({"name": name})).await,
+    }
 }
 
 pub(super) async fn act_on_effort(api: Arc<Api>, call: Call) -> Outcome {
@@ -267,7 +269,8 @@ pub(super) async fn act_on_effort(api: Arc<Api>, call: Call) -> Outcome {
         "reopen" => "reopen_effort",
         "switch" => "switch_effort",
         other => {
-            return Err(Problem::not_found("no_route", format!("an effort has no action '{}'", quoted(other))));
+            return Err(Problem::not_found("no_route", format!("an effort has no action '{}'", quoted(other)))
+                .hint("these are: expand, collapse, conclude, reopen, switch"));
         }
     };
     run_tool(&api, &session, tool, json!({"id": effort})).await

@@ -121,7 +121,8 @@ pub(super) async fn append(api: Arc<Api>, call: Call) -> Outcome {
     let NewMessages { messages, author } = call.body()?;
     if messages.is_empty() || messages.len() > MESSAGES_MAX {
         let count = messages.len();
-        return Err(Problem::refused(format!("one request records 1 to {MESSAGES_MAX} messages, not {count}")));
+        return Err(Problem::refused(format!("one request records 1 to {MESSAGES_MAX} messages, not {count}"))
+            .hint("send the rest in further requests, each with a key of its own"));
     }
     let id = call.session()?;
     api.check_not_erased(&id).await?;

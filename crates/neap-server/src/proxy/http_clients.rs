@@ -49,8 +49,9 @@ impl HttpClients {
         headers: HeaderMap,
         body: Option<reqwest::Body>,
     ) -> Result<Response, ProxyError> {
-        let unreachable = |error: reqwest::Error| ProxyError::Unreachable(root_cause(&error));
         let origin = url.origin().ascii_serialization();
+        let unreachable =
+            |error: reqwest::Error| ProxyError::Unreachable(format!("{} ({origin})", root_cause(&error)));
         let idle = lock(&self.idle).get_mut(&origin).and_then(Vec::pop);
         let client = match idle {
             Some(client) => client,

@@ -72,12 +72,17 @@ test("a recall shows the parts of each score, and where an expected memory was d
   assert.match(parts, /likeness \d\.\d\d, priority .* confidence/u);
   await page.getByRole("button", { name: "What was said" }).click();
   await page.getByRole("link", { name: "auth-service, turn 3", exact: true }).waitFor();
+  await page.getByText("beyond limit").waitFor();
+  await page.getByText("It is number 41. Others come first.").waitFor();
 }));
 
 test("costs are compared, requests are listed, sessions are found", () => withStory(async (page) => {
   await goTo(page, "cost/auth-service");
   await page.getByText("Rewriting each prompt").first().waitFor();
   assert.equal(await page.locator(".plot path").count(), 4);
+  await page.getByRole("region", { name: "Cost by model" }).getByRole("row", { name: /^claude-sonnet-4-5 .*\$/u }).waitFor();
+  await page.getByRole("region", { name: "Cost by model" }).getByRole("row", { name: /^qwen2\.5-coder-1\.5b .* – –$/u }).waitFor();
+  await page.getByRole("region", { name: "Cost by project" }).getByRole("row", { name: /^github\.com\/acme\/shop /u }).waitFor();
   await goTo(page, "now");
   await page.getByText("1 waiting").waitFor();
   await page.getByText("cut off").waitFor();

@@ -46,6 +46,7 @@ export function answer(world, method, url, body) {
     case "jobs":
       return ok({ recording: { failing: null, waiting: 0, dropped: 0 }, embedding: { model: null, fault: null }, proxy: true, agent: "default" });
     case "search":
+      if (parts[1] === "expect") return ok({ expected: body.expect, outcome: { stage: "beyond_limit", place: 41, score: 1.5, shared: ["staging"], similarity: 0.41 } });
       return ok({ items: hits(world, body), next: null, note: null });
     default:
       return problem(404, "there is no such route");
@@ -71,7 +72,20 @@ function report(world) {
   const sum = { calls: 0, sent: 0, cached: 0, output: 0, nanodollars: 0 };
   for (const { cost: each } of rows) for (const name of /** @type {(keyof Api.Cost)[]} */ (Object.keys(sum))) sum[name] += each?.[name] ?? 0;
   const empty = { requests: 0, changed: 0, broken_off: 0, tokens_in: 0, tokens_sent: 0, used: { input: 0, cached: 0, output: 0 } };
-  return { sessions: rows.length, turns: rows.reduce((all, row) => all + row.turns, 0), cost: sum, price_dollars: sum.nanodollars / 1e9, passed: empty, saved_dollars: null };
+  return { sessions: rows.length, turns: rows.reduce((all, row) => all + row.turns, 0), cost: sum, price_dollars: sum.nanodollars / 1e9, passed: empty, saved_dollars: null, ...totals(rows, sum) };
+}
+
+/** By model and by project. @param {Api.SessionRow[]} rows @param {Api.Cost} sum */
+function totals(rows, sum) {
+  if (sum.calls === 0) return { models: [], projects: [] };
+  const { calls, sent, cached, output } = sum;
+  const known = { sent, cached, output, dollars: sum.nanodollars / 1e9, untouched_dollars: sum.nanodollars / 4e8 };
+  const local = { model: "qwen2.5-coder-1.5b", calls: 12, sent: 90_000, cached: 81_000, output: 2_400, dollars: null, untouched_dollars: null };
+  const project = (/** @type {string | null} */ name, /** @type {number} */ part) => ({
+    project: name, sessions: rows.length, turns: 200, sent: sent * part, cached: cached * part, output: output * part,
+    dollars: known.dollars * part, untouched_dollars: known.untouched_dollars * part,
+  });
+  return { models: [{ model: "claude-sonnet-4-5", calls, ...known }, local], projects: [project("github.com/acme/shop", 0.75), project(null, 0.25)] };
 }
 
 /** @param {import("./world.js").World} world @param {string} method @param {string[]} parts @param {URLSearchParams} query @param {any} body @returns {Answer} */

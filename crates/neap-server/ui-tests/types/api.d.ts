@@ -20,6 +20,10 @@ declare namespace Api {
     session: string; created: number; updated: number; turns: number; efforts: number; events: number;
     scrubbed: boolean; cost?: Cost; passed?: RequestTotals;
   }
+  interface TotalTokens { sent: number; cached: number; output: number }
+  interface ModelTotals extends TotalTokens { model: string; calls: number; dollars: number | null; untouched_dollars: number | null }
+  interface ProjectTotals extends TotalTokens { project: string | null; sessions: number; turns: number; dollars: number; untouched_dollars: number }
+  interface StoreReport { models: ModelTotals[]; projects: ProjectTotals[] }
   interface Session {
     session: string; created: number; updated: number; turns: number; active: string | null;
     policy: Record<string, number | string | boolean>; report: Record<string, unknown>;
@@ -100,6 +104,10 @@ declare namespace Api {
   interface Question {
     frame: string; frame_because: string; text: string; tokens_total: number; budget: number; candidates: Candidate[];
     build_ms: number; expected?: { id: string; stage: string; why: string };
+  }
+  interface Expected {
+    expected: string;
+    outcome: { stage: string; place?: number; score?: number; shared: string[]; similarity?: number };
   }
   interface Hit {
     session: string; effort?: string; turn?: number; kind: string; who?: string; at: number; text: string; score: number;

@@ -40,7 +40,7 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("NEAP_COMMIT
 
 /// Bounded context and long-term memory for LLM agents
 #[derive(Debug, Parser)]
-#[command(name = "neap", version = VERSION, propagate_version = true, arg_required_else_help = true)]
+#[command(name = "neap", version = VERSION, propagate_version = true, arg_required_else_help = true, max_term_width = 100)]
 pub(crate) struct Cli {
     /// Data directory [default: ~/.local/share/neap]
     #[arg(long, global = true, display_order = 901, env = NEAP_DATA_DIR, hide_env_values = true, value_name = "DIR")]

@@ -3,6 +3,7 @@
 use clap::{Args, ValueEnum};
 
 use neap_core::base::ids::Stamp;
+use neap_engine::SearchPart;
 
 use super::ProjectArgs;
 use crate::dates::parse_start;
@@ -20,6 +21,18 @@ pub(crate) enum SearchIn {
     Memories,
     /// Everything
     All,
+}
+
+impl From<SearchIn> for SearchPart {
+    fn from(place: SearchIn) -> Self {
+        match place {
+            SearchIn::Raw => Self::Raw,
+            SearchIn::Efforts => Self::Efforts,
+            SearchIn::Talk => Self::Talk,
+            SearchIn::Memories => Self::Memories,
+            SearchIn::All => Self::All,
+        }
+    }
 }
 
 #[derive(Debug, Args)]

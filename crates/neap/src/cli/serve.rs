@@ -103,6 +103,9 @@ pub(crate) struct UiArgs {
     /// Do not try to open a browser
     #[arg(long)]
     pub(crate) no_open: bool,
+    /// End when standard input ends: for a program that starts Neap and must not leave it behind
+    #[arg(long)]
+    pub(crate) until_stdin_closes: bool,
 }
 
 #[derive(Debug, Args)]

@@ -6,14 +6,14 @@ use std::process::ExitCode;
 use neap_core::base::handle::Handle;
 use neap_core::base::message::Message;
 use neap_core::turn::tools::original_text;
+use neap_engine::forms::Original;
 
 use crate::app;
 use crate::cli::OriginalArgs;
 use crate::env::DataDir;
 use crate::out::{self, Failure};
 
-const HINT: &str =
-    "`neap explain`, `neap session receipts` and `neap search` show handles, such as t12, t12.3 or t3-41@auth-bug";
+const HINT: &str = "t12 is turn 12, t12.3 its fourth message; `neap session receipts` shows those of summaries, such as t3-41@auth-bug";
 
 pub(crate) async fn run(data: &DataDir, args: &OriginalArgs, json: bool) -> Result<ExitCode, Failure> {
     let handle: Handle = args
@@ -29,7 +29,7 @@ pub(crate) async fn run(data: &DataDir, args: &OriginalArgs, json: bool) -> Resu
     let text = original_text(&handle, &messages.iter().collect::<Vec<&Message>>());
     out::print_masked_notice(&text);
     if json {
-        out::print_json(&messages)?;
+        out::print_json(&Original::new(&handle, &messages, 0, usize::MAX))?;
         return Ok(ExitCode::SUCCESS);
     }
     if std::io::stdout().is_terminal() {

@@ -23,7 +23,7 @@ pub(crate) async fn run(data: &DataDir, args: RecallArgs, json: bool) -> Result<
     let command =
         MemoryCommand::Recall { query: query.clone(), kinds, time, project, superseded, lists: true, max };
     if let Some(id) = expect {
-        let found = expected::memory_outcome(&mut agent, id, command, max).await?;
+        let found = agent.expect(id, command).await?;
         return expected::print(&id.to_string(), &found, "its rank", json);
     }
     let hits = into_hits(agent.run_command(command).await?)?;

@@ -65,9 +65,11 @@ async fn fill_from_effort(
         ));
     };
     let session = app::parse_session_id(session)?;
-    let attached = app::read_engine(data)?.attach(&session).await?;
-    let id = EffortId::from_name(effort).ok();
-    let concluded = id.and_then(|id| attached.state().effort(&id)).filter(|effort| effort.is_concluded());
+    let engine = app::read_engine(data)?;
+    let concluded = match EffortId::from_name(effort) {
+        Ok(id) => engine.episode_of(&session, &id).await?,
+        Err(_) => None,
+    };
     let Some(concluded) = concluded else {
         return Err(Failure::from_refusal(
             &Refusal::new(format!("No concluded effort with id '{effort}' in session {session}.")).hint(format!(
@@ -76,9 +78,8 @@ async fn fill_from_effort(
         ));
     };
     if episode.summary.trim().is_empty() {
-        episode.summary =
-            concluded.summary.as_ref().map_or_else(|| concluded.name.clone(), |summary| summary.text.clone());
+        episode.summary = concluded.summary;
     }
-    (episode.session, episode.effort) = (Some(session), Some(concluded.id.clone()));
+    (episode.session, episode.effort) = (concluded.session, concluded.effort);
     Ok(())
 }

@@ -2,10 +2,11 @@
 
 use std::process::ExitCode;
 
+use neap_core::base::tokens::Tokens;
 use neap_core::client::{RequestCost, RequestTotals, TokenUsage};
 use neap_core::session::report::{AgentReport, Metric, Report, Savings};
 use neap_engine::Engine;
-use neap_engine::forms::{SessionReport, StoreReport};
+use neap_engine::forms::{ModelTotals, ProjectTotals, SessionReport, StoreReport, TotalTokens};
 
 use crate::app;
 use crate::cli::ReportArgs;
@@ -41,7 +42,46 @@ async fn report_all(engine: &Engine, json: bool) -> Result<ExitCode, Failure> {
         rows.push(("price", out::dollars(cost.dollars())));
     }
     rows.extend(request_rows(requests));
-    out::print_answer(json, &value, || table(rows))
+    out::print_answer(json, &value, || format!("{}{}{}", table(rows), by_model(&value), by_project(&value)))
+}
+
+/// Empty if no model's name is known.
+fn by_model(report: &StoreReport) -> String {
+    let row = |totals: &ModelTotals| {
+        let mut row = vec![totals.model.to_string(), thousands(totals.calls)];
+        row.extend(token_cells(&totals.tokens));
+        row.push(totals.dollars.map_or_else(|| "–".to_owned(), out::dollars));
+        row
+    };
+    titled_table(&["model", "calls", "tokens sent", "cached", "price"], report.models.iter().map(row).collect())
+}
+
+/// Empty if there is no project.
+fn by_project(report: &StoreReport) -> String {
+    if report.projects.iter().all(|totals| totals.project.is_none()) {
+        return String::new();
+    }
+    let row = |totals: &ProjectTotals| {
+        let name = totals.project.as_ref().map_or_else(|| "(none)".to_owned(), ToString::to_string);
+        let mut row = vec![name, thousands(totals.sessions)];
+        row.extend(token_cells(&totals.tokens));
+        row.push(out::dollars(totals.dollars));
+        row
+    };
+    titled_table(
+        &["project", "sessions", "tokens sent", "cached", "price"],
+        report.projects.iter().map(row).collect(),
+    )
+}
+
+fn token_cells(tokens: &TotalTokens) -> [String; 2] {
+    let TotalTokens { sent, cached, output: _ } = tokens;
+    let share = if *sent > Tokens::ZERO { cached.0 as f64 / sent.0 as f64 * 100.0 } else { 0.0 };
+    [thousands(sent.0), format!("{share:.0} %")]
+}
+
+fn titled_table(titles: &[&str], rows: Vec<Vec<String>>) -> String {
+    if rows.is_empty() { String::new() } else { format!("\n{}", out::table(titles, &rows)) }
 }
 
 fn table(rows: Vec<(&'static str, String)>) -> String {
@@ -112,11 +152,17 @@ pub(crate) fn render(report: &Report, has_prices: bool) -> String {
         ("efforts shown as summary", count(report.efforts.shown)),
         ("efforts evicted", count(report.efforts.evicted)),
     ];
+    let is_proxied = report.cost.calls == 0 && !report.requests.is_empty();
+    if is_proxied {
+        // Neap built none of its prompts.
+        rows.retain(|(name, _)| *name == "turns" || name.starts_with("efforts"));
+    }
     if !has_prices {
         rows.retain(|(name, _)| !name.starts_with("price"));
     }
     rows.extend(request_rows(&report.requests));
-    format!("{}{}", table(rows), rewrites_note(report))
+    let note = if is_proxied { String::new() } else { rewrites_note(report) };
+    format!("{}{note}", table(rows))
 }
 
 /// Why the tokens do not fall as soon as an effort is concluded; empty where they do.

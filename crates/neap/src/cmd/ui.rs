@@ -19,7 +19,7 @@ use crate::files;
 use crate::out::{self, Failure};
 
 pub(crate) async fn run(data: &DataDir, args: UiArgs, json: bool) -> Result<ExitCode, Failure> {
-    let UiArgs { listen, no_open } = args;
+    let UiArgs { listen, no_open, until_stdin_closes } = args;
     if !listen.ip().is_loopback() {
         return Err(Failure::new(format!("neap ui serves this machine only, not {listen}"))
             .hint("`neap serve` serves the page to others, too"));
@@ -43,8 +43,25 @@ pub(crate) async fn run(data: &DataDir, args: UiArgs, json: bool) -> Result<Exit
     if !no_open && !json && std::io::stdout().is_terminal() {
         open(&url);
     }
-    bound.into_server(api).run_until(serve::shutdown_signal()).await;
+    let end = async move {
+        tokio::select! {
+            () = serve::shutdown_signal() => {}
+            () = stdin_end(), if until_stdin_closes => {}
+        }
+    };
+    bound.into_server(api).run_until(end).await;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Resolves when standard input ends, as it does when the program that holds its other end is gone.
+async fn stdin_end() {
+    let (ended, end) = tokio::sync::oneshot::channel();
+    // A thread of its own: a read of standard input cannot be cancelled.
+    std::thread::spawn(move || {
+        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+        let _ = ended.send(());
+    });
+    let _ = end.await;
 }
 
 /// The API over an engine that has the selected agent.

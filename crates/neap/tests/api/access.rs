@@ -24,7 +24,9 @@ fn refuse(api: &Api, headers: &[(&str, &str)], want: u16, why: &str) {
 
 /// Asked with a body, but changes nothing.
 fn is_question(path: &str) -> bool {
-    path.ends_with("/context") || ["/search", "/memories/recall", "/memories/try"].contains(&path)
+    path.ends_with("/context")
+        || path.ends_with("/expect")
+        || ["/search", "/memories/recall", "/memories/try"].contains(&path)
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::schema::misfit;
 use super::{Api, calls, document};
@@ -30,8 +30,12 @@ fn every_route_answers_as_the_document_says() {
         assert_eq!(answer.status, 200, "{method} {call}: {}", answer.text());
         assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
         if path.ends_with("/export") {
-            let lines: Vec<Value> = crate::rig::objects(&answer.text());
-            assert_eq!(Value::Array(lines), Value::Array(api.server.neap.events("default")));
+            let neap = &api.server.neap;
+            let printed = match path {
+                "/memories/export" => crate::rig::objects(&neap.ok(&["memory", "export"])),
+                _ => neap.events("default"),
+            };
+            assert_eq!(crate::rig::objects(&answer.text()), printed);
             continue;
         }
         assert!(answer.body.len() <= 200_000, "{call}");
@@ -59,12 +63,57 @@ fn what_a_command_prints_is_what_the_api_answers() {
     same(&["memory", "show", "f3"], "/memories/f3");
     same(&["memory", "status"], "/memories/status");
 
+    same(&["session", "original", "t1", "--session", "default"], "/sessions/default/originals/t1");
+    let asked = |args: &[&str], path: &str, body: Value| {
+        let answer = api.send("POST", path, &body);
+        assert_eq!(neap.json(args), *answer.get("items").unwrap_or(&answer), "{args:?} {path}");
+    };
+    let query = json!({"query": "refresh token", "in": "all"});
+    asked(&["search", "refresh", "token", "--in", "all"], "/search", query);
+    let query = json!({"query": "refresh", "by": "user", "project": "none-such", "max": 3});
+    asked(&["search", "refresh", "--by", "user", "--project", "none-such", "--max", "3"], "/search", query);
+    let query = json!({"query": "refresh", "expect": "default/t2"});
+    asked(&["search", "refresh", "--expect", "default/t2"], "/search/expect", query);
+    asked(&["recall", "staging"], "/memories/recall", json!({"query": "staging"}));
+    let query = json!({"query": "staging", "expect": "f2"});
+    asked(&["recall", "staging", "--expect", "f2"], "/memories/expect", query);
+
     let items = |args: &[&str], path: &str| assert_eq!(neap.json(args), api.get(path)["items"], "{args:?} {path}");
     items(&["session", "efforts", "--session", "default"], "/sessions/default/efforts");
     items(&["session", "receipts", "--session", "default"], "/sessions/default/receipts");
     items(&["memory", "list"], "/memories");
     items(&["memory", "history", "f2"], "/memories/f2/history");
     items(&["memory", "frames"], "/memories/frames");
+}
+
+#[test]
+fn a_report_tells_models_and_projects_apart() {
+    let api = Api::with_data();
+    for (session, model, project) in [("one", "gpt-4o-mini", "shop"), ("two", "a model/of\u{202e} theirs", "shop")]
+    {
+        let body = json!({"model": model, "messages": [{"role": "user", "content": "what is in the shop?"}]});
+        let headers =
+            [("content-type", "application/json"), ("x-neap-session", session), ("x-neap-project", project)];
+        let answer = api.server.ask("POST", "/v1/chat/completions", &headers, body.to_string().as_bytes());
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    }
+    let report = api.get("/report");
+    let rows = |name: &str| report[name].as_array().expect("a list").clone();
+    let mut models: Vec<(String, u64)> = rows("models")
+        .iter()
+        .map(|row| (row["model"].as_str().expect("a name").to_owned(), row["calls"].as_u64().expect("a count")))
+        .collect();
+    models.sort();
+    let expected = [("amodel/oftheirs", 1), ("gpt-4o", 1), ("gpt-4o-mini", 1)];
+    assert_eq!(models, expected.map(|(name, calls)| (name.to_owned(), calls)));
+    let sum =
+        |rows: &[Value], name: &str| rows.iter().map(|row| row[name].as_u64().expect("a count")).sum::<u64>();
+    assert_eq!(sum(&rows("models"), "sent"), report["passed"]["used"]["input"].as_u64().expect("a count"));
+    assert_eq!(sum(&rows("projects"), "sessions"), report["sessions"].as_u64().expect("a count"));
+    let shop = rows("projects").into_iter().find(|row| row["project"] == "shop").expect("a project");
+    assert_eq!((&shop["sessions"], &shop["turns"]), (&json!(2), &json!(2)));
+    let priced = |model: &str| rows("models").iter().any(|row| row["model"] == model && !row["dollars"].is_null());
+    assert!(priced("gpt-4o") && !priced("amodel/oftheirs"));
 }
 
 #[test]
@@ -101,6 +150,7 @@ fn what_does_not_exist_is_a_problem_with_a_code() {
         assert_eq!((answer.status, &answer.json()["code"]), (status, &code.into()), "{path}: {}", answer.text());
         assert_eq!(answer.header("content-type"), Some("application/problem+json"));
         assert_eq!(misfit(&document, problem, &answer.json()), None);
+        assert_ne!(answer.json()["hint"], "", "{path}");
     }
     assert!(api.server.neap.json(&["memory", "show", "f1"]).is_object(), "nothing was erased");
 }

@@ -59,6 +59,9 @@ pub(super) fn all(effort: &str, proxied: &str) -> Vec<Call> {
         "/memories/context",
         Some(json!({"question": "which database has staging?"})),
     );
+    let expected = json!({"query": "refresh token", "expect": "default/t2", "here": "other"});
+    add("POST", "/search/expect", "/search/expect", Some(expected));
+    add("POST", "/memories/expect", "/memories/expect", Some(json!({"query": "staging", "expect": "f3"})));
     let pattern = json!({"by": "words", "of": "delete production"});
     add(
         "POST",
@@ -96,6 +99,9 @@ pub(super) fn all(effort: &str, proxied: &str) -> Vec<Call> {
     add("DELETE", "/memories/{id}", "/memories/f4?confirm=f4", None);
     add("DELETE", "/sessions/{session}", "/sessions/made?confirm=made", None);
     add("GET", "/sessions/{session}/export", "/sessions/default/export", None);
+    add("GET", "/memories/export", "/memories/export", None);
+    let import = json!({"memories": [], "source": "laptop", "ids": {"f1": "f2"}});
+    add("POST", "/memories/import", "/memories/import", Some(import));
     add("GET", "/events", "/events", None);
     all
 }

@@ -47,6 +47,7 @@ impl SessionState {
                 self.head.seq = seq;
                 self.head.updated = at;
                 self.head.scrubbed = true;
+                self.head.erased = Some(at);
             }
         }
     }
@@ -74,6 +75,7 @@ impl SessionState {
             TurnEvent::Completed { turn, reply, scope, ledger } => {
                 self.settle_turn(*turn, scope, Some(reply.tokens), at);
                 self.head.metrics.add_turn(ledger);
+                self.head.spending.add_turn(ledger);
             }
             TurnEvent::Abandoned { turn, reason, scope } => {
                 self.settle_turn(*turn, scope, None, at);
@@ -125,6 +127,7 @@ impl SessionState {
             }
             ClientEvent::RequestPassed { turn: _, account } => {
                 self.head.metrics.requests += account;
+                self.head.spending.add_request(account);
                 if let (Some(model), Some(used)) = (account.counted_by, account.used) {
                     self.head.token_ratios.observe(model, account.tokens_sent, used.input);
                 }

@@ -16,6 +16,7 @@ use crate::memory::AgentHead;
 use crate::memory::knowledge::MemoryMetrics;
 use crate::session::effort::LogSize;
 use crate::session::request_account::{HistoryHead, RequestTotals};
+use crate::session::spending::SpendingByModel;
 use crate::session::window::Window;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,6 +61,8 @@ pub struct SessionHead {
     pub pending: BTreeMap<TurnNo, PendingTurn>,
     pub policy: Policy,
     pub metrics: Metrics,
+    #[serde(default, skip_serializing_if = "SpendingByModel::is_empty")]
+    pub spending: SpendingByModel,
     /// Only in an agent's stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Box<AgentHead>>,
@@ -78,6 +81,9 @@ pub struct SessionHead {
     /// Set by an erasure.
     #[serde(default)]
     pub scrubbed: bool,
+    /// When it was last erased. What another program keeps of it from before is not imported again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub erased: Option<Stamp>,
 }
 
 impl SessionHead {

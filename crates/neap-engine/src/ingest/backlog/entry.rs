@@ -114,7 +114,7 @@ impl BacklogEntry {
         }
         match (&content.ticket, &content.reply) {
             (Some((ticket, turn)), Some((reply, account))) => {
-                Some(RecordStep::Reply(Box::new((ticket.clone(), *turn, reply.clone(), *account))))
+                Some(RecordStep::Reply(Box::new((ticket.clone(), *turn, reply.clone(), account.clone()))))
             }
             (Some(_), None) | (None, _) => {
                 content.is_closed = true;

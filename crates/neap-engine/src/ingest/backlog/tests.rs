@@ -174,6 +174,7 @@ fn passed() -> RequestAccount {
         used: None,
         cost: None,
         is_whole: true,
+        model: None,
         counted_by: None,
     }
 }

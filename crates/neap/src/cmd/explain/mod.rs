@@ -199,11 +199,13 @@ fn describe_request(account: &RequestAccount) -> String {
         used,
         cost,
         is_whole,
+        model,
         counted_by: _,
     } = account;
+    let to = model.as_ref().map_or_else(String::new, |model| format!(" to {model}"));
     let verdict = verdict.map_or_else(String::new, |verdict| format!(", {}", verdict.as_str()));
     let mut line = format!(
-        "forwarded ({}{verdict}): {} tokens received, {} sent, {} in epoch {epoch}",
+        "forwarded{to} ({}{verdict}): {} tokens received, {} sent, {} in epoch {epoch}",
         class.as_str(),
         thousands(account.provider_tokens(*tokens_in).0),
         thousands(account.provider_tokens(*tokens_sent).0),

@@ -5,11 +5,9 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use neap_core::memory::learn::{MemoryCommand, MemoryResponse};
-use neap_core::memory::{Author, Body, Memory, MemoryDraft, MemoryId, MemoryKind, Provenance};
-use neap_engine::Agent;
+use neap_core::memory::Memory;
+use neap_engine::{MemoryImport, MemoryImportCounts};
 use neap_store::bounded_lines::{self, json_lines};
-use serde::Serialize;
 use serde_json::json;
 
 use crate::app;
@@ -42,35 +40,20 @@ pub(super) async fn export(data: &DataDir, args: &MemoryExportArgs, json: bool) 
     Ok(ExitCode::SUCCESS)
 }
 
-#[derive(Debug, Default, Serialize)]
-struct ImportCounts {
-    new: u64,
-    confirmed: u64,
-    superseded: u64,
-    contested: u64,
-    known: u64,
-    refused: Vec<String>,
-    /// Retired where they come from.
-    out_of_use: u64,
-    /// Pinned where they come from, but not here.
-    always_elsewhere: u64,
-}
-
 pub(super) async fn import(data: &DataDir, args: &MemoryImportArgs, json: bool) -> Result<ExitCode, Failure> {
     let mut records = read_records(&args.file)?;
-    // Facts first: decisions refer to them, by ids that are new here.
-    records.sort_by_key(|memory| memory.kind() != MemoryKind::Fact);
+    MemoryImport::sort(&mut records);
     let name = args.file.file_name().map_or_else(|| "-".to_owned(), |name| name.to_string_lossy().into_owned());
     let mut agent = app::agent(data).await?;
-    let mut counts = ImportCounts::default();
-    let mut ids: BTreeMap<MemoryId, MemoryId> = BTreeMap::new();
+    let mut import = MemoryImport::new(name, BTreeMap::new());
     let (all, shows_progress) = (records.len(), std::io::stderr().is_terminal());
     for (at, memory) in records.into_iter().enumerate() {
         if shows_progress && at > 0 && at.is_multiple_of(PROGRESS_EVERY) {
             out::print_notice(format!("{at} of {all} records"));
         }
-        import_record(&mut agent, memory, &name, &mut ids, &mut counts).await?;
+        import.add(&mut agent, memory).await?;
     }
+    let (counts, _) = import.finish();
     if json {
         out::print_json(&counts)?;
     } else {
@@ -80,52 +63,8 @@ pub(super) async fn import(data: &DataDir, args: &MemoryImportArgs, json: bool) 
     Ok(if all_refused { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
-async fn import_record(
-    agent: &mut Agent,
-    memory: Memory,
-    file: &str,
-    ids: &mut BTreeMap<MemoryId, MemoryId>,
-    counts: &mut ImportCounts,
-) -> Result<(), Failure> {
-    let old_id = memory.id;
-    if !memory.status.is_current() {
-        counts.out_of_use += 1;
-        return Ok(());
-    }
-    counts.always_elsewhere += u64::from(memory.pinned);
-    let mut body = memory.body;
-    if let Body::Decision(decision) = &mut body {
-        decision.rests_on = decision.rests_on.iter().filter_map(|fact| ids.get(fact).copied()).collect();
-    }
-    let source = Some(format!("{file} {old_id}"));
-    let mut draft = MemoryDraft::new(body, Provenance { source, ..Provenance::from_author(Author::Import) });
-    (draft.tags, draft.domain) = (memory.tags, memory.domain);
-    (draft.valid_from, draft.valid_until) = (memory.valid_from, memory.valid_until);
-    let response = agent.run_command(MemoryCommand::Remember(Box::new(draft))).await?;
-    if let MemoryResponse::Remembered { id, outcome, .. } = response {
-        ids.insert(old_id, id);
-        *counts.counter_for(outcome) += 1;
-    } else if let MemoryResponse::Refused(refusal) = response {
-        counts.refused.push(format!("{old_id}: {}", refusal.error));
-    }
-    Ok(())
-}
-
-impl ImportCounts {
-    fn counter_for(&mut self, outcome: neap_core::memory::DraftOutcome) -> &mut u64 {
-        use neap_core::memory::DraftOutcome;
-        match outcome {
-            DraftOutcome::New => &mut self.new,
-            DraftOutcome::Confirmed => &mut self.confirmed,
-            DraftOutcome::Superseded => &mut self.superseded,
-            DraftOutcome::Contested => &mut self.contested,
-            DraftOutcome::Known => &mut self.known,
-        }
-    }
-}
-
-fn render(counts: &ImportCounts) -> String {
-    let ImportCounts { new, confirmed, superseded, contested, known, refused, out_of_use, always_elsewhere } =
+fn render(counts: &MemoryImportCounts) -> String {
+    let MemoryImportCounts { new, confirmed, superseded, contested, known, refused, out_of_use, always_elsewhere } =
         counts;
     let mut text = format!(
         "imported: {new} new, {confirmed} confirmed, {superseded} superseding others, {contested} contested, \

@@ -1,13 +1,13 @@
 // The blocks of a prompt as a list, under the names of their layers.
 
-import { fill, h } from "./dom.js";
+import { h } from "./dom.js";
 import { count } from "./format.js";
 import { blockInfo, blockTitle, layerInfo } from "./layers.js";
 import { rowPixels } from "./master_detail.js";
 import { fetchBlockText } from "./prompt_source.js";
 import { placeHash } from "./router.js";
 import { oneLine } from "./safe_text.js";
-import { textBlock } from "./text_block.js";
+import { longText } from "./text_block.js";
 import { virtualList } from "./virtual_list.js";
 
 /** @typedef {{ layer: string, tokens: number } | Api.Block} Row */
@@ -101,8 +101,6 @@ export function blockDetail(session, turn, block) {
   const { name, group, about } = blockInfo(block);
   const effort = !block.effort ? null : h("a", { href: placeHash("efforts", session, { effort: block.effort }) }, oneLine(block.effort, 80));
   const origin = !block.turn ? null : h("a", { href: placeHash("timeline", session, { turn: block.turn }) }, `turn ${block.turn}`);
-  const text = h("div", {}, textBlock(block.text, "The block's text"));
-  const rest = block.chars - block.text.length;
   const content = [
     h("div", { class: "row" },
       h("span", { class: "tag" }, h("span", { class: `swatch fill-${group}` }), " ", name),
@@ -113,23 +111,7 @@ export function blockDetail(session, turn, block) {
       h("dt", {}, "Why it is here"), h("dd", {}, oneLine(block.why || about, 400)),
       effort && h("dt", {}, "Effort"), effort && h("dd", {}, effort),
       origin && h("dt", {}, "Said in"), origin && h("dd", {}, origin)),
-    text,
-    rest > 0 && h("button", { class: "button", type: "button", click: loadRest }, `Load the rest: ${count(rest)} characters`),
+    longText(block.text, block.chars, "The block's text", (offset) => fetchBlockText(session, turn, block.block, offset)),
   ];
-
-  /** @param {Event} event */
-  async function loadRest(event) {
-    const button = /** @type {HTMLButtonElement} */ (event.currentTarget);
-    button.disabled = true;
-    let whole = block.text;
-    while (Array.from(whole).length < block.chars) {
-      const part = await fetchBlockText(session, turn, block.block, Array.from(whole).length);
-      if (part === "") break;
-      whole += part;
-    }
-    fill(text, textBlock(whole, "The block's text"));
-    button.remove();
-  }
-
   return { title: oneLine(blockTitle(block), 120), content };
 }

@@ -1,6 +1,7 @@
 // Dialogs: the browser's own element, which keeps the focus inside and returns it.
 
 import { h } from "./dom.js";
+import { visible } from "./safe_text.js";
 
 /**
  * @param {string} title
@@ -44,7 +45,7 @@ export function confirmByName({ title, content, name, action, act }) {
       await act();
       dialog.close();
     } catch (error) {
-      refused.textContent = error instanceof Error ? error.message : String(error);
+      refused.textContent = visible(error instanceof Error ? error.message : String(error));
       refused.hidden = false;
       button.disabled = false;
     }

@@ -6,8 +6,9 @@ import { count, counted, time } from "./format.js";
 import { KeysetList } from "./keyset.js";
 import { notify } from "./notice.js";
 import { placeHash } from "./router.js";
+import { fetchOriginalText } from "./prompt_source.js";
 import { oneLine, visible } from "./safe_text.js";
-import { textBlock } from "./text_block.js";
+import { longText } from "./text_block.js";
 
 const LOG_STEP = 10;
 const SHORT_CHARS = 1_500;
@@ -51,10 +52,17 @@ export function effortDetail(session, effort, signal, onChanged) {
   function exchange(each) {
     return h("div", { class: "exchange" },
       h("p", { class: "small muted row apart" }, h("a", { href: placeHash("timeline", session, { turn: each.turn }) }, `Turn ${each.turn}`), time(each.at)),
-      each.messages.map((message) => h("div", { class: `message message-${message.role}` },
+      each.messages.map((message, index) => h("div", { class: `message message-${message.role}` },
         h("span", { class: "small muted" }, oneLine(message.name ?? message.role, 40)),
-        message.content.length > SHORT_CHARS ? textBlock(message.content, `Message of turn ${each.turn}`) : h("p", { class: "said" }, visible(message.content)),
+        message.content.length > SHORT_CHARS ? longMessage(each, message, index) : h("p", { class: "said" }, visible(message.content)),
         (message.tool_calls ?? []).map((call) => h("pre", { class: "text" }, oneLine(`${call.name}(${call.arguments})`, 400))))));
+  }
+
+  /** The answer may have only its beginning. @param {Api.Exchange} each @param {Api.Message} message @param {number} index */
+  function longMessage(each, message, index) {
+    const cut = each.clipped?.find(({ at }) => at === `/messages/${index}/content`);
+    const chars = cut?.chars ?? Array.from(message.content).length;
+    return longText(message.content, chars, `Message of turn ${each.turn}`, (offset) => fetchOriginalText(session, `t${each.turn}.${index}`, offset, signal));
   }
 
   /** @param {string} action @param {HTMLButtonElement} button */

@@ -2,6 +2,7 @@
 
 import { ApiError } from "./api.js";
 import { h } from "./dom.js";
+import { oneLine } from "./safe_text.js";
 
 /**
  * @param {string} title
@@ -33,7 +34,7 @@ export function failureBox(error, retry) {
   }
   const hint = error instanceof ApiError ? error.hint : undefined;
   return h("div", { class: "card empty", role: "alert" },
-    h("h2", {}, message),
-    hint && h("p", {}, hint),
+    h("h2", {}, oneLine(message, 400)),
+    hint && h("p", {}, oneLine(hint, 400)),
     retry && h("button", { class: "button", type: "button", click: retry }, "Try again"));
 }

@@ -22,6 +22,21 @@ export function onLive(listener, signal) {
   signal.addEventListener("abort", () => listeners.delete(listener));
 }
 
+/**
+ * Calls `act` once, when the session's next turn begins.
+ * @param {string} session
+ * @param {() => void} act
+ * @param {AbortSignal} signal
+ */
+export function onFirstTurn(session, act, signal) {
+  const waits = new AbortController();
+  onLive(({ kind, data }) => {
+    if (kind !== "turn" || data.session !== session) return;
+    waits.abort();
+    act();
+  }, AbortSignal.any([signal, waits.signal]));
+}
+
 /** @param {(state: LinkState) => void} onState */
 export function connect(onState) {
   showState = onState;

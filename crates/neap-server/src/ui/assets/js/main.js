@@ -17,6 +17,8 @@ const element = (/** @type {string} */ id) => /** @type {HTMLElement} */ (docume
 
 let current = new AbortController();
 let isConnected = false;
+/** Whether the screen waits for the first session of an empty store. */
+let isWithoutSession = false;
 const shell = buildShell(element("shell"), { openSwitcher, toggleTheme, showShortcuts });
 
 /** Shows what the address names; a place without a session gets one. */
@@ -31,6 +33,7 @@ async function showPlace() {
   shell.setScreen(screen.id);
   document.title = `${screen.name} · Neap`;
   setScreenShortcuts([]);
+  isWithoutSession = false;
   const host = h("section", { class: "screen", "aria-label": screen.name });
   const waits = setTimeout(() => !signal.aborted && host.childElementCount === 0 && fill(host, loadingBox()), 150);
   fill(shell.main, host);
@@ -45,7 +48,8 @@ async function showPlace() {
       history.replaceState(null, "", placeHash(screen.id, session, Object.fromEntries(place.query)));
     }
     host.replaceChildren();
-    if (screen.ofSession && session === "") fill(host, screenHead(screen.id), noSessionBox());
+    isWithoutSession = screen.ofSession && session === "";
+    if (isWithoutSession) fill(host, screenHead(screen.id), noSessionBox());
     else await module.show(host, { session, query: place.query, signal });
   } catch (error) {
     if (signal.aborted) return;
@@ -63,7 +67,7 @@ function listen() {
   connect(shell.setLink);
   onLive(({ kind, data }) => {
     const isCurrent = data?.session === parsePlace(location.hash).session;
-    if (kind === "reload" || (kind === "session" && data?.kind === "scrubbed" && isCurrent)) showPlace();
+    if (kind === "reload" || (kind === "turn" && isWithoutSession) || (kind === "session" && data?.kind === "scrubbed" && isCurrent)) showPlace();
   }, new AbortController().signal);
 }
 

@@ -4,6 +4,7 @@ import { change, pathOf } from "./api.js";
 import { openDialog } from "./dialog.js";
 import { h } from "./dom.js";
 import { FIELDS } from "./memory_text.js";
+import { visible } from "./safe_text.js";
 
 /**
  * @param {Api.Memory} memory
@@ -31,7 +32,7 @@ export function openEditor(memory, onSaved) {
       dialog.close();
       onSaved(changed);
     } catch (error) {
-      refused.textContent = error instanceof Error ? error.message : String(error);
+      refused.textContent = visible(error instanceof Error ? error.message : String(error));
       refused.hidden = false;
       save.disabled = false;
     }

@@ -1,6 +1,7 @@
 // Short messages in the corner, read aloud by screen readers.
 
 import { h } from "./dom.js";
+import { visible } from "./safe_text.js";
 
 const SHOWN_MS = 6_000;
 
@@ -18,7 +19,7 @@ export function setNoticeHost(element) {
  * @param {{ label: string, act: () => void }} [action] a button, such as "Undo"
  */
 export function notify(text, kind = "", action) {
-  const note = h("div", { class: `notice ${kind}` }, h("span", { class: "grows" }, text));
+  const note = h("div", { class: `notice ${kind}` }, h("span", { class: "grows" }, visible(text)));
   if (action) {
     const act = () => {
       note.remove();

@@ -50,6 +50,20 @@ export async function fetchBlockText(session, turn, block, offset) {
 }
 
 /**
+ * The next part of a message, exactly as it was said.
+ * @param {string} session
+ * @param {string} handle
+ * @param {number} offset
+ * @param {AbortSignal} signal
+ * @returns {Promise<string>}
+ */
+export async function fetchOriginalText(session, handle, offset, signal) {
+  /** @type {Api.Original} */
+  const part = await get(pathOf("sessions", session, "originals", handle), { offset, limit: TEXT_STEP }, signal);
+  return part.text;
+}
+
+/**
  * What a prompt is made of: as recorded when it was sent, as its blocks say, or, of a client's request, as forwarded.
  * @param {Api.Prompt} prompt
  * @param {Api.Ledger | null} ledger

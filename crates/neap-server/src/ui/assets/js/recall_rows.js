@@ -48,6 +48,27 @@ export function hitRow(hit, best) {
     h("p", { class: "said small" }, visible(hit.text)));
 }
 
+/** @param {string} id @param {{ stage: string, why: string, good: boolean }} fate */
+export function fateNotice(id, fate) {
+  return h("p", { class: `notice ${fate.good ? "" : "bad"}`, role: "status" }, h("strong", {}, `${oneLine(id, 60)}: ${fate.stage}. `), fate.why);
+}
+
+/** @type {Record<string, string>} */
+const LOST = {
+  not_stored: "There is no such text.",
+  not_proposed: "It is among neither the texts with the rarest shared words nor the nearest.",
+  below_floor: "It shares no word with the question, and its meaning is too far.",
+  beyond_limit: "Others come first.",
+  found: "It is in the list.",
+};
+
+/** Where a text that was expected ended up. @param {Api.Expected} answer */
+export function expectedText({ expected, outcome }) {
+  const place = outcome.place === undefined ? "" : `It is number ${outcome.place}. `;
+  const shared = outcome.score === undefined ? "" : ` Shared words: ${outcome.shared.length === 0 ? "none" : outcome.shared.join(", ")}.`;
+  return fateNotice(expected, { stage: words(outcome.stage), why: oneLine(place + LOST[outcome.stage] + shared, 400), good: outcome.stage === "found" });
+}
+
 /**
  * Where a memory that was expected ended up.
  * @param {string} id

@@ -89,7 +89,7 @@ export function receiptDetail(session, account, signal) {
     group("Missing", "Neither in the summary nor behind a handle.", probes(receipt?.missing)),
     group("Recoverable", "Not in the summary; the handle leads to them.", probes(receipt?.recoverable)),
     group("Repaired", "The model had changed them; Neap put the original back.", moves(receipt?.repaired)),
-    receipt?.handle && h("div", {}, h("button", { class: "button", type: "button", click: () => showOriginal("") }, `Original words (${oneLine(receipt.handle, 60)})`)),
+    receipt?.handle && h("div", { class: "row" }, h("button", { class: "button", type: "button", click: () => showOriginal("") }, "Original words"), h("span", { class: "small muted" }, oneLine(receipt.handle, 100))),
     original,
   ];
   return { title: `Receipt of ${oneLine(account.of, 100)}`, content };

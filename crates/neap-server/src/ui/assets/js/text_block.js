@@ -1,6 +1,6 @@
 // Stored text, exactly as it is, however long.
 
-import { h } from "./dom.js";
+import { fill, h } from "./dom.js";
 import { count } from "./format.js";
 import { visible } from "./safe_text.js";
 import { notify } from "./notice.js";
@@ -39,6 +39,40 @@ export function textBlock(text, label) {
   showMore();
   const box = h("div", { class: "text-box", tabindex: 0, role: "region", "aria-label": label }, pre);
   return h("div", { class: "stack-tight" }, box, h("div", { class: "row apart" }, more, h("span"), copy));
+}
+
+/**
+ * A text of which only the beginning may be there yet; a button fetches the rest.
+ * @param {string} beginning
+ * @param {number} chars of the whole text
+ * @param {string} label
+ * @param {(offset: number) => Promise<string>} fetchFrom what comes after so many characters
+ */
+export function longText(beginning, chars, label, fetchFrom) {
+  let text = beginning;
+  let has = Array.from(text).length;
+  const holder = h("div", { class: "stack" });
+  const draw = () => fill(holder, textBlock(text, label), has < chars && h("div", {}, h("button", { class: "button", type: "button", click: loadRest }, `Load the rest: ${count(chars - has)} characters`)));
+
+  /** @param {Event} event */
+  async function loadRest(event) {
+    const button = /** @type {HTMLButtonElement} */ (event.currentTarget);
+    button.disabled = true;
+    try {
+      while (has < chars) {
+        const part = await fetchFrom(has);
+        if (part === "") break;
+        text += part;
+        has += Array.from(part).length;
+      }
+    } catch (error) {
+      notify(error instanceof Error ? error.message : String(error), "bad");
+    }
+    draw();
+  }
+
+  draw();
+  return holder;
 }
 
 /**

@@ -1,5 +1,6 @@
 // The screen Context: what one prompt consists of, block by block.
 
+import { ApiError } from "../api.js";
 import { contextBar } from "../context_bar.js";
 import { fill, h } from "../dom.js";
 import { emptyBox, failureBox } from "../empty.js";
@@ -31,7 +32,8 @@ export async function show(host, { session, query, signal }) {
   const follow = button("Live", () => go(null));
   const back = button("‹", () => go(shown - 1), "The turn before");
   const on = button("›", () => go(shown + 1 >= newest ? null : shown + 1), "The turn after");
-  const body = h("div", { class: "stack loose" }, h("div", { class: "card stack" }, figures, bar.element), pair.element, missing);
+  const parts = [h("div", { class: "card stack" }, figures, bar.element), pair.element, missing];
+  const body = h("div", { class: "stack loose" }, parts);
 
   fill(host,
     screenHead("context",
@@ -66,12 +68,15 @@ export async function show(host, { session, query, signal }) {
       ]);
       draw(prompt, turn);
     } catch (error) {
-      if (!signal.aborted) fill(body, failureBox(error, () => go(pinned)));
+      if (signal.aborted) return;
+      const isEmpty = pinned === null && error instanceof ApiError && error.status === 404;
+      fill(body, isEmpty ? emptyBox("No turn yet", "The prompt of this session's first turn will be here.") : failureBox(error, () => go(pinned)));
     }
   }
 
   /** @param {Api.Prompt} prompt @param {Api.Turn} turn */
   function draw(prompt, turn) {
+    if (!pair.element.isConnected) fill(body, parts);
     shown = prompt.turn;
     newest = Math.max(newest, shown);
     place.textContent = `Turn ${count(shown)}`;

@@ -11,6 +11,7 @@ import { plot } from "../plot.js";
 import { placeHash } from "../router.js";
 import { oneLine } from "../safe_text.js";
 import { figure, screenHead, tableHolder } from "../screen_head.js";
+import { modelTable, projectTable } from "../totals_table.js";
 
 const LIVE_WAIT_MS = 500;
 const TURNS_MAX = 1_000;
@@ -24,15 +25,20 @@ export async function show(host, { session, signal }) {
   const money = plot({ label: "Dollars spent so far, against clients without Neap", height: 240, format: dollars, onPick: to });
   const share = plot({ label: "Share of sent tokens read from the provider's cache", height: 160, format: (value) => `${brief(value)} %`, onPick: to });
   const table = tableHolder("Cost of all sessions");
+  const models = h("section", { class: "card stack", "aria-label": "All sessions, by model", hidden: true });
+  const projects = h("section", { class: "card stack", "aria-label": "All sessions, by project", hidden: true });
   const body = h("div", { class: "stack loose" },
     h("div", { class: "card stack" }, figures, money.element, note),
     h("section", { class: "card stack", "aria-label": "Cached share" }, h("h2", {}, "Read from the cache"), share.element),
+    models, projects,
     h("section", { class: "card stack", "aria-label": "All sessions" }, h("h2", {}, "All sessions"), table));
   fill(host, screenHead("cost"), body);
 
   async function load() {
-    /** @type {[Api.Session, Api.Page<Api.SessionRow>]} */
-    const [found, sessions] = await Promise.all([get(pathOf("sessions", session), {}, signal), get("/sessions", { limit: SESSIONS_MAX }, signal)]);
+    /** @type {[Api.Session, Api.Page<Api.SessionRow>, Api.StoreReport]} */
+    const [found, sessions, all] = await Promise.all([
+      get(pathOf("sessions", session), {}, signal), get("/sessions", { limit: SESSIONS_MAX }, signal), get("/report", {}, signal),
+    ]);
     const from = Math.max(1, found.turns - TURNS_MAX + 1);
     const rows = found.turns === 0 ? [] : await fetchSeries(session, Math.max(1, from - 1), found.turns, signal);
     const before = from > 1 ? rows.shift()?.naive_tokens : 0;
@@ -43,6 +49,7 @@ export async function show(host, { session, signal }) {
       fill(host, screenHead("cost"), emptyBox("Nothing to pay for yet", "Once a model has answered in this session, its price and the share that the provider's cache served appear here."));
       return;
     }
+    if (!body.isConnected) fill(host, screenHead("cost"), body);
     const row = sessions.items.find((each) => each.session === session);
     drawFigures(last, row, from > 1 ? `last ${count(rows.length)} turns` : undefined);
     note.textContent = describe(from, rows, last);
@@ -54,6 +61,8 @@ export async function show(host, { session, signal }) {
     ].filter((each) => each.values.some((value) => value !== null)).map((each) => ({ ...each, kind: /** @type {"accent"} */ (each.kind) })) });
     share.update({ x, top: 100, series: [{ name: "cached share", kind: "area", values: points.map((point) => point.cachedShare) }] });
     fill(table, sessionTable(sessions.items, session));
+    drawTotals(models, "by model", modelTable(all.models));
+    drawTotals(projects, "by project", projectTable(all.projects));
   }
 
   /** @param {import("../cost_model.js").CostPoint} last @param {Api.SessionRow | undefined} row @param {string} [range] */
@@ -74,6 +83,16 @@ export async function show(host, { session, signal }) {
     if (kind === "turn" && data.session === session) reload();
   }, signal);
   await load();
+}
+
+/** @param {HTMLElement} section @param {string} grouping @param {HTMLElement | null} table */
+function drawTotals(section, grouping, table) {
+  section.hidden = table === null;
+  if (table !== null) {
+    const holder = tableHolder(`Cost ${grouping}`);
+    fill(holder, table);
+    fill(section, h("h2", {}, `All sessions, ${grouping}`), holder);
+  }
 }
 
 /** @param {number} from @param {Api.SeriesRow[]} rows @param {import("../cost_model.js").CostPoint} last */

@@ -94,6 +94,7 @@ export async function show(host, { session, query, signal }) {
       fill(host, screenHead("efforts"), emptyBox("No effort yet", "An effort opens when there is something to work on: state a trouble, a task or a plan. When it is done, a summary takes its place in the context."));
       return;
     }
+    if (!pair.element.isConnected) fill(host, screenHead("efforts"), pair.element);
     list.setCount(efforts.items.length);
     const again = efforts.items.find((effort) => effort.id === chosen);
     if (again) choose(again, false);

@@ -5,7 +5,7 @@ import { fill, h } from "../dom.js";
 import { emptyBox, failureBox, loadingBox } from "../empty.js";
 import { count } from "../format.js";
 import { memoryLine } from "../memory_text.js";
-import { fateOf, hitRow, memoryRow, MEMORY_PARTS, TEXT_PARTS } from "../recall_rows.js";
+import { expectedText, fateNotice, fateOf, hitRow, memoryRow, MEMORY_PARTS, TEXT_PARTS } from "../recall_rows.js";
 import { partsLegend } from "../parts_bar.js";
 import { replaceQuery } from "../router.js";
 import { screenHead } from "../screen_head.js";
@@ -18,7 +18,7 @@ const TEXTS_MAX = 30;
 export async function show(host, { query, signal }) {
   let place = query.get("in") === "talk" ? "talk" : "memories";
   const question = h("input", { type: "search", value: query.get("q") ?? "", autocomplete: "off", required: true });
-  const expected = h("input", { type: "text", value: query.get("expect") ?? "", autocomplete: "off", spellcheck: "false", placeholder: "f7" });
+  const expected = h("input", { type: "text", value: query.get("expect") ?? "", autocomplete: "off", spellcheck: "false" });
   const results = h("div", { class: "stack loose" });
   const tab = (/** @type {string} */ id, /** @type {string} */ name) => h("button", { class: "button", type: "button", click: () => look(id) }, name);
   const tabs = new Map([["memories", tab("memories", "Memories")], ["talk", tab("talk", "What was said")]]);
@@ -39,7 +39,7 @@ export async function show(host, { query, signal }) {
   function look(next) {
     place = next;
     for (const [id, button] of tabs) button.setAttribute("aria-pressed", String(id === place));
-    expectedField.hidden = place !== "memories";
+    expected.placeholder = place === "memories" ? "f7" : "my-session/t12";
     search();
   }
 
@@ -71,7 +71,7 @@ export async function show(host, { query, signal }) {
     if (answer.candidates.length === 0 && !fate) return [emptyBox("No candidate", "The agent has no memory that resembles the question. `neap remember` stores one.")];
     const loaded = answer.candidates.filter((candidate) => candidate.loaded).length;
     return [
-      fate && h("p", { class: `notice ${fate.good ? "" : "bad"}`, role: "status" }, h("strong", {}, `${id}: ${fate.stage}. `), fate.why),
+      fate && fateNotice(id, fate),
       h("section", { class: "card stack" },
         h("div", { class: "row apart" },
           h("h2", {}, `${count(loaded)} of ${count(answer.candidates.length)} candidates loaded`),
@@ -83,11 +83,14 @@ export async function show(host, { query, signal }) {
 
   /** @param {string} text @param {AbortSignal} stops */
   async function searchTalk(text, stops) {
-    /** @type {{ items: Api.Hit[], note: string | null }} */
-    const answer = await ask("/search", { query: text, in: "talk", max: HITS_MAX }, stops);
-    if (answer.items.length === 0) return [emptyBox("Nothing found", "Try a rarer word, a name or a number.")];
+    const id = expected.value.trim();
+    const asked = { query: text, in: "talk", max: HITS_MAX };
+    /** @type {[{ items: Api.Hit[], note: string | null }, Api.Expected | null]} */
+    const [answer, fate] = await Promise.all([ask("/search", asked, stops), id === "" ? null : ask("/search/expect", { ...asked, expect: id }, stops)]);
+    if (answer.items.length === 0) return [fate && expectedText(fate), emptyBox("Nothing found", "Try a rarer word, a name or a number.")];
     const best = Math.max(...answer.items.map((hit) => hit.score));
     return [
+      fate && expectedText(fate),
       answer.note !== null && h("p", { class: "notice" }, answer.note),
       h("section", { class: "card stack" }, h("h2", {}, `${count(answer.items.length)} found, best first`), partsLegend(TEXT_PARTS),
         h("ol", { class: "candidates" }, answer.items.map((hit) => hitRow(hit, best)))),

@@ -66,6 +66,7 @@ export async function show(host, { session, signal }) {
       fill(host, screenHead("receipts"), emptyBox("No summary yet", "Neap writes a summary when an effort concludes, or when a log outgrows its share of the context. Each gets a receipt."));
       return;
     }
+    if (!pair.element.isConnected) fill(host, screenHead("receipts"), pair.element);
     list.setCount(receipts.items.length);
     if (chosen === "") choose(first, false);
   }

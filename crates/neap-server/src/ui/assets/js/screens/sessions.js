@@ -22,7 +22,8 @@ export async function show(host, { signal }) {
   let sessions = new KeysetList("/sessions", {}, signal);
   const search = h("input", { type: "search", autocomplete: "off", spellcheck: "false", "aria-label": "Part of a name", placeholder: "Part of a name", class: "search-field", input: () => typed() });
   const list = virtualList({ label: "Sessions", rowHeight: rowPixels(4.25), row: drawRow, onRange: (_, last) => fetchMore(last) });
-  fill(host, screenHead("sessions", search), h("div", { class: "card flush" }, list.element));
+  const card = h("div", { class: "card flush" }, list.element);
+  fill(host, screenHead("sessions", search), card);
 
   /** @param {number} index */
   function drawRow(index) {
@@ -71,8 +72,12 @@ export async function show(host, { signal }) {
     const fresh = /** @type {KeysetList<Api.SessionRow>} */ (new KeysetList("/sessions", { q: search.value.trim() }, signal));
     await fresh.reach(1);
     sessions = fresh;
-    if (sessions.items.length === 0 && search.value.trim() === "") fill(host, screenHead("sessions"), noSessionBox());
-    else list.setCount(sessions.items.length);
+    if (sessions.items.length === 0 && search.value.trim() === "") {
+      fill(host, screenHead("sessions"), noSessionBox());
+      return;
+    }
+    if (!card.isConnected) fill(host, screenHead("sessions", search), card);
+    list.setCount(sessions.items.length);
   }
 
   const typed = gather(load, TYPING_WAIT_MS, signal);

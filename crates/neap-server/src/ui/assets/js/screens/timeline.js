@@ -9,7 +9,7 @@ import { emptyBox, failureBox, loadingBox } from "../empty.js";
 import { brief, count } from "../format.js";
 import { setScreenShortcuts } from "../keys.js";
 import { LANES_LEFT, lanes } from "../lanes.js";
-import { gather, onLive } from "../live.js";
+import { gather, onFirstTurn, onLive } from "../live.js";
 import { plot } from "../plot.js";
 import { fetchTurn } from "../prompt_source.js";
 import { replaceQuery } from "../router.js";
@@ -25,7 +25,11 @@ const TURN_WAIT_MS = 60;
 /** @type {import("../screens.js").Show} */
 export async function show(host, { session, query, signal }) {
   let turns = await countTurns();
-  if (turns === 0) return fill(host, screenHead("timeline"), emptyBox("No turn yet", "Each turn of this session will be a point on this line."));
+  if (turns === 0) {
+    fill(host, screenHead("timeline"), emptyBox("No turn yet", "Each turn of this session will be a point on this line."));
+    onFirstTurn(session, () => show(host, { session, query, signal }), signal);
+    return;
+  }
   let chosen = Math.min(turns, Number(query.get("turn")) || turns);
   let against = Number(query.get("with")) || 0;
   let view = query.get("view") === "prompt" ? "prompt" : "diff";
