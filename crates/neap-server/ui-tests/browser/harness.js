@@ -80,12 +80,17 @@ export async function showsInTime(happen) {
   assert.fail(`each live update took longer than ${LIVE_MS} ms: ${took.join(", ")}`);
 }
 
-/** What axe finds wrong, one line for each. @param {any} page */
-export async function violations(page) {
-  const source = await readFile(require.resolve("axe-core/axe.min.js"), "utf8");
+/**
+ * What axe finds wrong, one line for each.
+ * @param {any} page
+ * @param {{ within?: string, rules?: string[] }} [options] a part of the page, some rules
+ */
+export async function violations(page, { within = "html", rules } = {}) {
+  const isThere = await page.evaluate(() => "axe" in globalThis);
   // Not by a script element: the page's policy refuses it.
-  await page.evaluate(source);
-  const result = await page.evaluate(() => /** @type {any} */ (globalThis).axe.run(document, { resultTypes: ["violations"] }));
+  if (!isThere) await page.evaluate(await readFile(require.resolve("axe-core/axe.min.js"), "utf8"));
+  const options = { resultTypes: ["violations"], ...(rules && { runOnly: { type: "rule", values: rules } }) };
+  const result = await page.evaluate((/** @type {any[]} */ [part, how]) => /** @type {any} */ (globalThis).axe.run(part, how), [within, options]);
   return result.violations.map((/** @type {any} */ each) => `${each.id}: ${each.nodes.map((/** @type {any} */ node) => `${node.target} ${node.failureSummary}`).join("; ")}`);
 }
 

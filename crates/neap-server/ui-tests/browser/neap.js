@@ -2,7 +2,7 @@
 
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -23,29 +23,65 @@ function script(turns) {
 }
 
 /**
+ * @typedef {object} Server
+ * @property {string} enter the link that lets one browser in
+ * @property {string} origin
+ * @property {string} token of the local user
+ * @property {string} folder of the store
+ * @property {(...args: string[]) => string} run the program on the same store
+ * @property {(user: string, session?: string) => void} record another program adds a turn to a session, else to `talk`
+ * @property {(method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<any>} call the API with the local user's token
+ */
+
+/**
  * A store with a session of `turns` turns, named `talk`, and two memories; the server on it.
  * @param {number} turns
- * @param {(server: { enter: string, origin: string, run: (...args: string[]) => string, record: (user: string) => void }) => Promise<void>} check `record`: another program adds a turn
+ * @param {(server: Server) => Promise<void>} check
  */
-export async function withNeap(turns, check) {
+export function withNeap(turns, check) {
+  return withServer((run, replay) => {
+    if (turns === 0) return;
+    replay("talk", script(turns));
+    run("remember", "Staging runs PostgreSQL 16");
+    run("remember", "<script>document.title='owned'</script> is what a page must not run");
+  }, check);
+}
+
+/**
+ * The server on a store of its own.
+ * @param {(run: Server["run"], replay: (session: string, lines: string) => void) => void} fill before it starts
+ * @param {(server: Server) => Promise<void>} check
+ */
+export async function withServer(fill, check) {
   await withStore(async (folder, run) => {
-    if (turns > 0) {
-      const file = join(folder, "script.jsonl");
-      await writeFile(file, script(turns));
-      run("lab", "replay", file, "--session", "talk", "--set", "context_tokens_max=8000");
-      run("remember", "Staging runs PostgreSQL 16");
-      run("remember", "<script>document.title='owned'</script> is what a page must not run");
-    }
+    fill(run, (session, lines) => replay(folder, session, lines, "--set", "context_tokens_max=8000"));
     const server = spawn(PROGRAM, ["--data-dir", folder, "ui", "--listen", "127.0.0.1:0", "--no-open"], { stdio: ["ignore", "pipe", "ignore"] });
     await untilEnd(server, async () => {
       const enter = await firstMatch(server.stdout, /^http:\S+/u);
-      const record = (/** @type {string} */ user) => {
-        const input = JSON.stringify({ user, calls: [], assistant: "Noted." });
-        execFileSync(PROGRAM, ["--data-dir", folder, "lab", "replay", "-", "--session", "talk"], { input, stdio: ["pipe", "ignore", "inherit"] });
+      const { origin } = new URL(enter);
+      const token = await apiToken(folder);
+      const record = (/** @type {string} */ user, session = "talk") => replay(folder, session, JSON.stringify({ user, calls: [], assistant: "Noted." }));
+      const call = async (/** @type {string} */ method, /** @type {string} */ path, /** @type {unknown} */ body, headers = {}) => {
+        const answer = await fetch(`${origin}/api/v1${path}`, {
+          method, headers: { authorization: `Bearer ${token}`, "content-type": "application/json", ...headers }, body: JSON.stringify(body),
+        });
+        const told = await answer.json();
+        if (!answer.ok) throw new Error(`${method} ${path}: ${JSON.stringify(told)}`);
+        return told;
       };
-      await check({ enter, origin: new URL(enter).origin, run, record });
+      await check({ enter, origin, token, folder, run, record, call });
     });
   });
+}
+
+/** @param {string} folder @param {string} session @param {string} lines @param {...string} more */
+function replay(folder, session, lines, ...more) {
+  execFileSync(PROGRAM, ["--data-dir", folder, "lab", "replay", "-", "--session", session, ...more], { input: lines, stdio: ["pipe", "ignore", "inherit"] });
+}
+
+/** @param {string} folder */
+async function apiToken(folder) {
+  return (await readFile(join(folder, "keys", "api.token"), "utf8")).trim();
 }
 
 /**
@@ -58,7 +94,7 @@ export async function withProxy(upstream, check) {
     const server = spawn(PROGRAM, ["--data-dir", folder, "serve", "--listen", "127.0.0.1:0", "--upstream", upstream], { stdio: ["ignore", "ignore", "pipe"] });
     await untilEnd(server, async () => {
       const origin = await firstMatch(server.stderr, /http:\/\/127\S+/u);
-      await check({ origin, token: (await readFile(join(folder, "keys", "api.token"), "utf8")).trim() });
+      await check({ origin, token: await apiToken(folder) });
     });
   });
 }
