@@ -83,10 +83,7 @@ pub(crate) async fn explain(
 }
 
 async fn read_turn(store: &dyn Store, id: &StreamId, turn: TurnNo) -> Result<TurnExplanation, EngineError> {
-    let (first, last) = match store.turn_span(id, turn).await? {
-        Some(span) => span,
-        None => pending_span(store, id, turn).await?,
-    };
+    let (first, last) = span_of(store, id, turn).await?;
     let mut explanation = TurnExplanation { turn, ..TurnExplanation::default() };
     // Decay after a turn is committed with the turn's end, and follows it.
     let mut seq = first;
@@ -107,14 +104,20 @@ async fn read_turn(store: &dyn Store, id: &StreamId, turn: TurnNo) -> Result<Tur
     }
 }
 
-/// The events of a turn that has not ended: the newest of a session that another program holds is open until its next.
-async fn pending_span(store: &dyn Store, id: &StreamId, turn: TurnNo) -> Result<(Seq, Seq), EngineError> {
+/// A turn's events. One that has not ended has those up to now: the newest of a session that another program holds is
+/// open until its next.
+async fn span_of(store: &dyn Store, id: &StreamId, turn: TurnNo) -> Result<(Seq, Seq), EngineError> {
+    if let Some(span) = store.turn_span(id, turn).await? {
+        return Ok(span);
+    }
     let state = store.load(id).await?.filter(|state| state.head().stream.is_some());
     let state = state.ok_or_else(|| EngineError::NoSession(id.clone()))?;
-    match state.head().pending.get(&turn) {
-        Some(pending) => Ok((pending.first_seq, state.seq())),
-        None => Err(EngineError::NoTurn { session: id.clone(), turn }),
+    if let Some(pending) = state.head().pending.get(&turn) {
+        return Ok((pending.first_seq, state.seq()));
     }
+    // It may have ended between the two reads.
+    let ended = store.turn_span(id, turn).await?;
+    ended.ok_or_else(|| EngineError::NoTurn { session: id.clone(), turn })
 }
 
 impl TurnExplanation {

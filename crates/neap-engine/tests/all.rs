@@ -7,6 +7,7 @@ mod ccm_defects;
 mod compaction;
 mod conclusions;
 mod costs;
+mod ending_turns;
 mod envelopes;
 mod faults;
 mod frames;
