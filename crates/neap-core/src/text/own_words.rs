@@ -12,6 +12,7 @@ const STARTS: &[&str] = &[
     "From the recent chat:",
     "From memory:",
     "Nothing about that is stored",
+    "Nothing about that is found here",
     "Nothing in the log of ",
     "Nothing is active.",
     "You are welcome.",

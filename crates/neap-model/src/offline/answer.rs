@@ -141,7 +141,7 @@ pub(super) fn from_result(result: &Value, is_relevant: bool) -> String {
 }
 
 pub(super) fn nothing_found() -> String {
-    "Nothing about that is stored under any name that was searched.".to_owned()
+    "Nothing about that is found here. `neap search` looks through all sessions.".to_owned()
 }
 
 /// The result of `effort_status` as text.

@@ -126,7 +126,7 @@ fn nothing_found_is_searched_once_more_and_then_said() {
     let once = context.round("search_efforts", r#"{"query":"greenhouse"}"#, none);
     assert_eq!(called(&once.reply()), r#"search_efforts {"logs":true,"query":"greenhouse"}"#);
     let twice = once.round("search_efforts", r#"{"query":"greenhouse","logs":true}"#, none).reply();
-    assert_eq!(twice.text, "Nothing about that is stored under any name that was searched.");
+    assert_eq!(twice.text, "Nothing about that is found here. `neap search` looks through all sessions.");
 }
 
 #[test]
