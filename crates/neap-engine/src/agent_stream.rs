@@ -171,6 +171,6 @@ fn damaged_seq(stored: &StoredEvent) -> Option<Seq> {
 /// `None` if the event is damaged or has no record.
 pub(crate) fn to_version(stored: StoredEvent) -> Option<MemoryVersion> {
     let RecordedEvent { seq, at, event } = stored.whole()?;
-    let Event::Memory(MemoryEvent::Changed { change, memory, was: _ }) = event else { return None };
+    let Event::Memory(MemoryEvent::Changed { change, memory, was: _, sent: _ }) = event else { return None };
     Some(MemoryVersion { seq, at, change, memory: *memory })
 }

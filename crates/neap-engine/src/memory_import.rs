@@ -14,7 +14,8 @@ use crate::error::EngineError;
 pub struct MemoryImport {
     /// Where the memories come from; a repeated import from there records nothing twice.
     source: String,
-    /// Ids here, by the ids there: decisions refer to facts.
+    /// Ids here, by the ids there, of an earlier part and of this one: decisions refer to facts.
+    earlier: BTreeMap<MemoryId, MemoryId>,
     ids: BTreeMap<MemoryId, MemoryId>,
     counts: MemoryImportCounts,
 }
@@ -41,9 +42,10 @@ pub struct MemoryImportCounts {
 }
 
 impl MemoryImport {
-    /// `ids` are those of memories that an earlier part of the same import took over.
-    pub fn new(source: impl Into<String>, ids: BTreeMap<MemoryId, MemoryId>) -> Self {
-        Self { source: source.into(), ids, counts: MemoryImportCounts::default() }
+    /// `earlier` are the ids of memories that earlier parts of the same import took over.
+    pub fn new(source: impl Into<String>, earlier: BTreeMap<MemoryId, MemoryId>) -> Self {
+        let (ids, counts) = (BTreeMap::new(), MemoryImportCounts::default());
+        Self { source: source.into(), earlier, ids, counts }
     }
 
     /// Puts memories in the order in which they can be taken over: facts before what refers to them.
@@ -61,7 +63,8 @@ impl MemoryImport {
         self.counts.always_elsewhere += u64::from(memory.pinned);
         let mut body = memory.body;
         if let Body::Decision(decision) = &mut body {
-            decision.rests_on = decision.rests_on.iter().filter_map(|fact| self.ids.get(fact).copied()).collect();
+            let id_here = |fact| self.ids.get(fact).or_else(|| self.earlier.get(fact)).copied();
+            decision.rests_on = decision.rests_on.iter().filter_map(id_here).collect();
         }
         let source = Some(format!("{} {old_id}", self.source));
         let draft = MemoryDraft {
@@ -72,6 +75,7 @@ impl MemoryImport {
             pinned: false,
             valid_from: memory.valid_from,
             valid_until: memory.valid_until,
+            sent: None,
             provenance: Provenance { source, ..Provenance::from_author(Author::Import) },
         };
         let response = agent.run_command(MemoryCommand::Remember(Box::new(draft))).await?;
@@ -84,7 +88,7 @@ impl MemoryImport {
         Ok(())
     }
 
-    /// What became of the memories, and their ids here by their ids there.
+    /// What became of the memories of this part, and their ids here by their ids there.
     pub fn finish(self) -> (MemoryImportCounts, BTreeMap<MemoryId, MemoryId>) {
         (self.counts, self.ids)
     }

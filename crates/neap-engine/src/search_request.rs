@@ -6,7 +6,7 @@ use neap_core::base::handle::Handle;
 use neap_core::base::ids::{AgentId, EffortId, SessionId, Stamp};
 use neap_core::base::refusal::Refusal;
 use neap_core::memory::{MemoryId, MemoryKind};
-use neap_core::recall::{Expectation, Filter, ProjectFilter, TextKind};
+use neap_core::recall::{Expectation, Filter, ProjectFilter, Stage, TextKind};
 use serde::Deserialize;
 
 use crate::engine::Engine;
@@ -57,7 +57,7 @@ impl Engine {
     pub async fn find(&self, request: &SearchRequest, agent: &AgentId) -> Result<Vec<Hit>, EngineError> {
         let SearchRequest { query, max, .. } = request;
         let mut hits = Vec::new();
-        if request.part != SearchPart::Memories {
+        if request.has_talk() {
             hits.extend(self.search(query, request.filter(), *max).await?);
         }
         if request.has_memories() {
@@ -75,10 +75,17 @@ impl Engine {
         agent: &AgentId,
         expected: &ExpectedText,
     ) -> Result<Expectation, EngineError> {
-        let filter = match expected {
-            ExpectedText::Memory(_) => request.memory_filter(agent),
-            ExpectedText::Turn(..) | ExpectedText::Effort(_) => request.filter(),
+        let (filter, is_searched) = match expected {
+            ExpectedText::Memory(_) => (request.memory_filter(agent), request.has_memories()),
+            ExpectedText::Turn(session, _) => {
+                let is_other = request.session.as_ref().is_some_and(|only| only != session);
+                (request.filter(), request.has_talk() && !is_other)
+            }
+            ExpectedText::Effort(_) => (request.filter(), request.has_talk()),
         };
+        if !is_searched {
+            return Ok(Expectation::lost(Stage::NotSearched));
+        }
         self.expect(&request.query, filter, request.max, expected).await
     }
 }
@@ -95,6 +102,10 @@ impl SearchRequest {
 
     fn is_narrow(&self) -> bool {
         self.by.is_some() || self.effort.is_some()
+    }
+
+    fn has_talk(&self) -> bool {
+        self.part != SearchPart::Memories
     }
 
     fn has_memories(&self) -> bool {
@@ -158,7 +169,7 @@ impl ExpectedText {
                 Some(place) => SessionId::from_name(place).map_err(|error| Refusal::new(error.to_string()))?,
                 None => session.cloned().ok_or_else(|| {
                     Refusal::new(format!("which session's {name}?"))
-                        .hint(format!("write SESSION/{name}, or search that session alone"))
+                        .hint(format!("write SESSION/{name}, or search one session alone (--session)"))
                 })?,
             };
             return Ok(Self::Turn(session, turn));

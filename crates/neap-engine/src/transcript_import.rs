@@ -140,7 +140,8 @@ impl Engine {
     /// Records that are in no session yet: programs copy old records into the files of later sessions. What a person
     /// erased is not new.
     async fn new_records<'a>(&self, transcript: &'a Transcript) -> Result<Vec<&'a TranscriptRecord>, EngineError> {
-        let erased = self.parts.store.head(&transcript.session).await?.and_then(|head| head.erased);
+        let erased = self.parts.store.events_of_kinds(&transcript.session, &["scrubbed"], None, 1).await?;
+        let erased = erased.into_iter().find_map(|stored| Some(stored.whole()?.at));
         let is_erased =
             |record: &TranscriptRecord| erased.is_some_and(|erased| record.at.is_none_or(|at| at <= erased));
         let keys: Vec<Digest> = transcript.records.iter().flat_map(|record| &record.keys).copied().collect();

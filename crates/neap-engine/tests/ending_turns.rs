@@ -9,7 +9,7 @@ use neap_core::base::ids::{Seq, SessionId, Stamp, StreamId, TurnNo};
 use neap_core::base::message::Message;
 use neap_engine::{Author, Engine, EngineError};
 use neap_store::layer::StoreLayer;
-use neap_store::{MemStore, Store, StoreError};
+use neap_store::{EventStore, MemStore, Store, StoreError};
 
 /// A store in which the latest turn ends after somebody first asked where it is.
 struct EndsMeanwhile {
@@ -27,7 +27,7 @@ impl StoreLayer for EndsMeanwhile {
         if !self.was_asked.swap(true, Ordering::SeqCst) {
             return Ok(None);
         }
-        self.inner.turn_span(session, turn).await
+        EventStore::turn_span(&self.inner, session, turn).await
     }
 }
 

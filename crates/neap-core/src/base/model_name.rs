@@ -9,8 +9,16 @@ const CHARS_MAX: usize = 64;
 
 /// At most 64 visible characters without spaces.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(try_from = "String")]
 pub struct ModelName(Arc<str>);
+
+impl TryFrom<String> for ModelName {
+    type Error = &'static str;
+
+    fn try_from(name: String) -> Result<Self, Self::Error> {
+        Self::of_safe_name(&name).filter(|model| *model.0 == *name).ok_or("this is no model's name")
+    }
+}
 
 impl ModelName {
     /// The caller vouches that it has no secrets; `None` if nothing is left of it.

@@ -7,15 +7,21 @@ use serde_json::json;
 pub struct Refusal {
     pub error: String,
     pub hint: Option<String>,
+    /// Whether it contradicts what was sent before.
+    pub is_conflict: bool,
 }
 
 impl Refusal {
     pub fn new(error: impl Into<String>) -> Self {
-        Self { error: error.into(), hint: None }
+        Self { error: error.into(), hint: None, is_conflict: false }
     }
 
     pub fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
+    }
+
+    pub fn conflict(self) -> Self {
+        Self { is_conflict: true, ..self }
     }
 
     /// The tool result that the model reads.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CountedState, Memory, MemoryEvent, MemoryId, Status};
+use super::{CountedState, Memory, MemoryEvent, MemoryId, SentDraft, Status};
 use crate::base::ids::Seq;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,22 +60,23 @@ pub struct MemoryWrite {
     pub memory: Memory,
     /// `None` if the record is new.
     pub previous: Option<CountedState>,
+    pub sent: Option<SentDraft>,
 }
 
 impl MemoryWrite {
     pub fn new(memory: Memory) -> Self {
-        Self { change: Change::Remembered, memory, previous: None }
+        Self { change: Change::Remembered, memory, previous: None, sent: None }
     }
 
     pub fn update(change: Change, before: &Memory, after: Memory) -> Self {
-        Self { change, memory: after, previous: Some(CountedState::of(before)) }
+        Self { change, memory: after, previous: Some(CountedState::of(before)), sent: None }
     }
 }
 
 impl From<MemoryWrite> for MemoryEvent {
     fn from(write: MemoryWrite) -> Self {
-        let MemoryWrite { change, memory, previous: was } = write;
-        MemoryEvent::Changed { change, memory: Box::new(memory), was }
+        let MemoryWrite { change, memory, previous: was, sent } = write;
+        MemoryEvent::Changed { change, memory: Box::new(memory), was, sent }
     }
 }
 
@@ -115,9 +116,9 @@ pub fn erase_from_event(event: &MemoryEvent, erased: MemoryId) -> Option<MemoryE
         let tombstone = MemoryEvent::Erased { id: erased };
         return (*event != tombstone).then_some(tombstone);
     }
-    let MemoryEvent::Changed { change, memory, was } = event else { return None };
+    let MemoryEvent::Changed { change, memory, was, sent } = event else { return None };
     let change = change.without_quotes_of(erased)?;
-    Some(MemoryEvent::Changed { change, memory: memory.clone(), was: *was })
+    Some(MemoryEvent::Changed { change, memory: memory.clone(), was: *was, sent: *sent })
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! A memory someone wants recorded, before validation.
 
-use super::{Body, Provenance};
+use super::{Body, Provenance, SentDraft};
 use crate::base::ids::Stamp;
 use crate::base::project_id::ProjectId;
 
@@ -16,6 +16,8 @@ pub struct MemoryDraft {
     pub valid_from: Option<Stamp>,
     pub valid_until: Option<Stamp>,
     pub provenance: Provenance,
+    /// If its caller gave it a key.
+    pub sent: Option<SentDraft>,
 }
 
 impl MemoryDraft {
@@ -29,6 +31,7 @@ impl MemoryDraft {
             valid_from: None,
             valid_until: None,
             provenance,
+            sent: None,
         }
     }
 }

@@ -2,7 +2,7 @@
 //! changes of its records.
 
 use super::knowledge::MemoryLoad;
-use super::{CensorAction, CensorSide, Change, CountedState, Memory, MemoryId};
+use super::{CensorAction, CensorSide, Change, CountedState, Memory, MemoryId, SentDraft};
 use crate::base::event_family::event_family;
 use crate::base::ids::TurnNo;
 
@@ -29,6 +29,9 @@ event_family! {
             /// What it counted as before; `None` for a new record.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             was: Option<CountedState>,
+            /// The draft that it comes of, if its caller gave it a key.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            sent: Option<SentDraft>,
         },
         /// A person erased a memory. The store writes this in place of each of the memory's events, and once more at
         /// the end of the stream to mark the time. Nothing else writes it.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Body, Confidence, Memory, MemoryId, MemoryKind, Outcome, Stakes, Status};
-use crate::base::ids::{SessionId, Stamp};
+use super::{Body, Confidence, Memory, MemoryId, MemoryKind, Outcome, SentDraft, Stakes, Status, UsedKey};
+use crate::base::ids::{Seq, SessionId, Stamp};
 
 pub const PINNED_MAX: usize = 64;
 pub const CENSORS_MAX: usize = 256;
@@ -28,6 +28,9 @@ pub struct AgentHead {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pending: Vec<PendingDecision>,
     pub reviews: ReviewStats,
+    /// Callers' keys of the newest drafts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub used_keys: Vec<UsedKey>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,7 +128,13 @@ impl AgentHead {
         count.last = count.last.max(id.number());
         self.pinned.remove(&id);
         self.censors.remove(&id);
+        self.used_keys.retain(|used| used.id != id);
         self.pending.retain(|pending| pending.id != id);
+    }
+
+    /// Notes the key under which a draft was sent that became this record.
+    pub(crate) fn apply_sent(&mut self, sent: Option<SentDraft>, seq: Seq, id: MemoryId) {
+        UsedKey::note(&mut self.used_keys, sent, seq, id);
     }
 
     pub(crate) fn apply_change(&mut self, memory: &Memory, was: Option<&CountedState>, at: Stamp) {

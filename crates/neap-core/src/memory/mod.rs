@@ -27,6 +27,7 @@ pub mod remember;
 mod render;
 pub mod rewording;
 mod search_text;
+mod sent_draft;
 pub mod stated;
 mod status;
 mod text_similarity;
@@ -47,10 +48,10 @@ pub use event::MemoryEvent;
 pub use head::{AgentHead, CENSORS_MAX, CountedState, KindCount, PINNED_MAX, PendingDecision, ReviewStats};
 pub use recall_request::{RecallRequest, RecallResponse, RelatedSearch};
 pub use remember::{
-    DEPENDANTS_MAX, DraftOutcome, RememberPlan, dependants_request, is_resend, lookup_request, mark_shaken,
-    remember,
+    DEPENDANTS_MAX, DraftOutcome, RememberPlan, dependants_request, lookup_request, mark_shaken, remember,
 };
 pub use render::{MICRO_TOKENS_MAX, SUMMARY_TOKENS_MAX};
+pub use sent_draft::{SentDraft, UsedKey};
 pub use status::Status;
 pub use text_similarity::text_similarity;
 pub use validation::validate_draft;

@@ -106,6 +106,15 @@ pub fn remember(
     counter: &dyn TokenCounter,
     now: Stamp,
 ) -> Result<RememberPlan, Refusal> {
+    if let Some((id, is_same)) = draft.sent.and_then(|sent| sent.find(&agent.used_keys)) {
+        return match is_same {
+            true => Ok(RememberPlan::already_known(id, "it was sent before")),
+            false => Err(Refusal::new(format!("This key was used for another memory, {id}."))
+                .hint("Nothing was stored; use a new key for a new memory.")
+                .conflict()),
+        };
+    }
+    let sent = draft.sent;
     let (draft, masked) = validate_draft(draft)?;
     let context = RememberContext { agent, counter, now, masked };
     let is_comparable =
@@ -123,6 +132,9 @@ pub fn remember(
         Body::Episode(_) => context.plan_episode(&similar, draft),
         Body::Censor(_) => context.plan_censor(draft),
     }?;
+    for write in plan.writes.iter_mut().filter(|write| write.memory.id == plan.id) {
+        write.sent = sent;
+    }
     let waits = plan.writes.iter().any(|write| write.memory.id == plan.id && write.memory.is_proposal());
     if waits {
         let id = plan.id;
@@ -243,7 +255,7 @@ impl RememberContext<'_> {
 }
 
 /// Whether the draft repeats an earlier write: same call or source file, same words.
-pub fn is_resend(memory: &Memory, draft: &MemoryDraft) -> bool {
+fn is_resend(memory: &Memory, draft: &MemoryDraft) -> bool {
     let origin = |by: &Provenance| (by.author, by.session.clone(), by.turn, by.source.clone());
     memory.provenance.source.is_some()
         && origin(&memory.provenance) == origin(&draft.provenance)

@@ -10,6 +10,8 @@ use super::{Candidate, ParsedQuestion, RankFactors, Ranked, Ranking};
 pub enum Stage {
     /// There is no such text.
     NotStored,
+    /// The search does not look where it is.
+    NotSearched,
     /// It was not among the candidates: it shares no term that others do not share more of, and is not among the nearest.
     NotProposed,
     /// It was a candidate, but shares no term and is not similar enough.
@@ -24,6 +26,7 @@ impl Stage {
     pub fn explain(self) -> &'static str {
         match self {
             Stage::NotStored => "not stored: there is no such text here",
+            Stage::NotSearched => "not searched: this search does not look there",
             Stage::NotProposed => {
                 "not proposed: it is among neither the texts with the rarest shared words nor the nearest"
             }

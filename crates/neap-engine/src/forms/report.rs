@@ -14,8 +14,8 @@ use neap_model::profile::ModelProfiles;
 use neap_store::SessionInfo;
 use serde::Serialize;
 
-/// Projects of a report.
-const PROJECTS_MAX: usize = 100;
+/// Models of a report, and projects.
+const ROWS_MAX: usize = 100;
 
 /// A session's figures beside those of its agent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -55,7 +55,7 @@ pub struct StoreReport {
     pub requests: RequestTotals,
     /// What the proxy saved against untouched requests, if prices are known.
     pub saved_dollars: Option<f64>,
-    /// By model, most tokens first.
+    /// By model, most tokens first, at most 100.
     pub models: Vec<ModelTotals>,
     /// By project, most tokens first, at most 100.
     pub projects: Vec<ProjectTotals>,
@@ -124,6 +124,7 @@ impl StoreReport {
         let mut models: Vec<ModelTotals> =
             spending.iter().map(|(model, spent)| ModelTotals::new(model, spent, &profiles)).collect();
         models.sort_by_key(|totals| std::cmp::Reverse(totals.tokens.sent));
+        models.truncate(ROWS_MAX);
         let projects = ProjectTotals::of(counted());
         let price_dollars = cost.dollars();
         Self { sessions: count, turns, cost, price_dollars, requests, saved_dollars, models, projects }
@@ -153,7 +154,7 @@ impl ProjectTotals {
         }
         let mut all: Vec<Self> = all.into_values().collect();
         all.sort_by_key(|totals| std::cmp::Reverse(totals.tokens.sent));
-        all.truncate(PROJECTS_MAX);
+        all.truncate(ROWS_MAX);
         all
     }
 

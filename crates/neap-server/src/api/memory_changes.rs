@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
-use axum::http::StatusCode;
 use neap_core::base::ids::{SessionId, Stamp};
 use neap_core::memory::amend::Edit;
 use neap_core::memory::censor::{compile, dry_run};
 use neap_core::memory::learn::{Amendment, MemoryCommand, MemoryResponse};
 use neap_core::memory::{
-    Author, Body, DraftOutcome, Memory, MemoryDraft, MemoryId, Outcome as ReviewOutcome, Provenance, is_resend,
-    validate_draft,
+    Author, Body, DraftOutcome, Memory, MemoryId, Outcome as ReviewOutcome, Provenance, SentDraft,
 };
 use neap_engine::Agent;
 use neap_engine::forms::{MemoryChange, MemoryOutcome};
@@ -30,23 +28,15 @@ const ROLLED_BACK_MAX: usize = 500;
 pub(super) async fn remember(api: Arc<Api>, call: Call) -> Outcome {
     let given: Draft = call.body()?;
     let force = given.force;
-    let source = call.text("Idempotency-Key").map(|key| format!("key {key}"));
-    let mut draft = given.into_memory(source)?;
-    fill_from_effort(&api, &mut draft.body).await?;
-    let mut agent = api.agent().await?;
-    if let Some(memory) = written_before(&agent, &draft).await? {
-        let (id, note) = (memory.id, format!("{} says it already: it was sent before.", memory.id));
-        let status = DraftOutcome::Known.as_str();
-        let (superseded, similar, memory) = (Vec::new(), Vec::new(), Some(memory));
-        let outcome = MemoryOutcome { id, status, note, superseded, similar, memory };
-        return Ok(Answer::Json(fit(to_value(&outcome)?)));
+    let mut draft = given.into_memory()?;
+    if let Some(key) = call.text("Idempotency-Key") {
+        draft.sent = Some(SentDraft::new(key, &call.body::<Value>()?.to_string()));
     }
-    if let Body::Censor(rule) = &draft.body {
-        let pattern = compile(&rule.pattern)?;
-        let texts = api.engine.recent_texts(rule.side).await?;
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let hint = "make the pattern more specific, or store it anyway with \"force\": true";
-        dry_run(&pattern, &texts).check(Author::Person, force).map_err(|refusal| refusal.hint(hint))?;
+    let mut agent = api.agent().await?;
+    let is_sent_before = draft.sent.is_some_and(|sent| sent.find(&agent.head().used_keys).is_some());
+    if !is_sent_before {
+        fill_from_effort(&api, &mut draft.body).await?;
+        try_rule(&api, &draft.body, force).await?;
     }
     match agent.run_command(MemoryCommand::Remember(Box::new(draft))).await? {
         MemoryResponse::Remembered { id, outcome, note, superseded, similar, .. } => {
@@ -65,23 +55,14 @@ pub(super) async fn remember(api: Arc<Api>, call: Call) -> Outcome {
     }
 }
 
-/// The record that the same key wrote before; a key that wrote something else is refused.
-async fn written_before(agent: &Agent, draft: &MemoryDraft) -> Result<Option<Memory>, Problem> {
-    if draft.provenance.source.is_none() {
-        return Ok(None);
-    }
-    let (draft, _) = validate_draft(draft.clone())?;
-    let newest = agent.list(None, None, READ).await?;
-    let Some(memory) = newest.into_iter().find(|memory| memory.provenance.source == draft.provenance.source)
-    else {
-        return Ok(None);
-    };
-    if memory.kind() == draft.body.kind() && is_resend(&memory, &draft) {
-        return Ok(Some(memory));
-    }
-    let detail = format!("this key was used for another memory, {}", memory.id);
-    Err(Problem::new(StatusCode::CONFLICT, "conflict", detail)
-        .hint("nothing was stored; use a new key for a new memory"))
+/// A rule is tried on recent texts first.
+async fn try_rule(api: &Api, body: &Body, force: bool) -> Result<(), Problem> {
+    let Body::Censor(rule) = body else { return Ok(()) };
+    let pattern = compile(&rule.pattern)?;
+    let texts = api.engine.recent_texts(rule.side).await?;
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let hint = "make the pattern more specific, or store it anyway with \"force\": true";
+    Ok(dry_run(&pattern, &texts).check(Author::Person, force).map_err(|refusal| refusal.hint(hint))?)
 }
 
 /// Fills an episode without a summary from the concluded effort that it names.

@@ -35,8 +35,7 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// `source` makes a repetition known as one.
-    pub(super) fn into_memory(self, source: Option<String>) -> Result<MemoryDraft, Problem> {
+    pub(super) fn into_memory(self) -> Result<MemoryDraft, Problem> {
         let Self { body, tags, project, domain, pinned, valid_from, valid_until, force: _ } = self;
         Ok(MemoryDraft {
             body: new_body(body)?,
@@ -46,7 +45,8 @@ impl Draft {
             pinned,
             valid_from: valid_from.map(Stamp),
             valid_until: valid_until.map(Stamp),
-            provenance: Provenance { source, ..Provenance::from_author(Author::Person) },
+            provenance: Provenance::from_author(Author::Person),
+            sent: None,
         })
     }
 }

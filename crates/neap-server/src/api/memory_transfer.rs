@@ -15,7 +15,10 @@ use super::problem::Problem;
 use super::route::{Answer, Call, Outcome};
 
 /// Records that one request takes over; each is a commit.
-const RECORDS_MAX: usize = 1_000;
+const RECORDS_MAX: usize = 200;
+/// A memory's source holds it beside an id.
+const SOURCE_CHARS_MAX: usize = 120;
+const IDS_MAX: usize = 100_000;
 const READ: usize = 500;
 
 /// Oldest first, one a line, as the command writes them.
@@ -49,8 +52,14 @@ pub(super) async fn import(api: Arc<Api>, call: Call) -> Outcome {
     if memories.len() > RECORDS_MAX {
         let detail = format!("one request takes over at most {RECORDS_MAX} memories, not {}", memories.len());
         return Err(
-            Problem::refused(detail).hint("send the rest in further requests, with the ids of this answer")
+            Problem::refused(detail).hint("send the rest in further requests, with the ids of all answers before")
         );
+    }
+    if source.trim().is_empty() || source.chars().count() > SOURCE_CHARS_MAX {
+        return Err(Problem::bad_request(format!("source must be a text of 1 to {SOURCE_CHARS_MAX} characters")));
+    }
+    if ids.len() > IDS_MAX {
+        return Err(Problem::bad_request(format!("ids are at most {IDS_MAX}, not {}", ids.len())));
     }
     // All are read before one is stored.
     let memories = memories.into_iter().enumerate().map(|(at, memory)| record(at, memory));

@@ -67,7 +67,11 @@ pub(crate) fn quoted(text: &str) -> String {
 
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
-        Self::refused(refusal.error).hint(refusal.hint.unwrap_or_default())
+        let problem = match refusal.is_conflict {
+            true => Self::new(StatusCode::CONFLICT, "conflict", refusal.error),
+            false => Self::refused(refusal.error),
+        };
+        problem.hint(refusal.hint.unwrap_or_default())
     }
 }
 

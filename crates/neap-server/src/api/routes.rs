@@ -98,10 +98,11 @@ fn of_the_server() -> Vec<Route> {
 fn of_sessions() -> Vec<Route> {
     use Form::{List, One, Stream};
     let part = Param::query("q", Kind::Text(256), "Part of the name.");
+    let project = Param::query("project", Kind::Text(256), "Only of this project.");
     let erased = Param::query("erased", Kind::Flag, "Erased ones, too.");
     vec![
         get("/sessions", "list_sessions", "Sessions, last changed first", List("Session"), call!(sessions::list))
-            .with(&[LIMIT, CURSOR, part, erased]),
+            .with(&[LIMIT, CURSOR, part, project, erased]),
         get("/sessions/{session}", "show_session", "A session", One("SessionDetail"), call!(sessions::show)),
         put(
             "/sessions/{session}",

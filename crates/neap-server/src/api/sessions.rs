@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use super::Api;
 use super::page::{continue_at, fit, page, to_value, unpair};
 use super::problem::{Problem, quoted};
+use super::project::project_id;
 use super::route::{Answer, Call, Outcome, no_effort, no_session};
 
 /// Of an original, in characters: what is shown unless the caller says.
@@ -36,8 +37,10 @@ pub(super) async fn list(api: Arc<Api>, call: Call) -> Outcome {
     })?;
     let mut sessions = api.engine.sessions().await?;
     let (wants_erased, part) = (call.flag("erased"), call.text("q").map(str::to_lowercase));
+    let project = call.text("project").map(project_id).transpose()?;
     sessions.retain(|info| {
         (wants_erased || !info.scrubbed)
+            && (project.is_none() || info.project == project)
             && part.as_ref().is_none_or(|part| info.session.as_str().contains(part.as_str()))
     });
     let place = |info: &SessionInfo| (std::cmp::Reverse(info.updated.0), info.session.clone());

@@ -1,6 +1,7 @@
 //! Executes tool calls.
 
 use neap_core::base::message::Scope;
+use neap_core::base::refusal::Refusal;
 use neap_core::memory::learn::MemoryHit;
 use neap_core::turn::tools::{HostCall, OwnToolCall};
 use neap_engine::{EngineError, ToolReply, TurnReply};
@@ -86,11 +87,8 @@ async fn call_session_tool(
     let mut answer: Value = serde_json::from_str(&text).unwrap_or_else(|_| json!({"status": "ok", "text": text}));
     if refusal.is_some() || answer.get("error").is_some() {
         let field = |key: &str| answer.get(key).and_then(Value::as_str).map(str::to_owned);
-        let refused = neap_core::base::refusal::Refusal {
-            error: field("error").or(refusal).unwrap_or_default(),
-            hint: field("hint"),
-        };
-        return Err(refused.into());
+        let refused = Refusal::new(field("error").or(refusal).unwrap_or_default());
+        return Err(Refusal { hint: field("hint"), ..refused }.into());
     }
     if banner.is_some() {
         state.notify_list_changed();

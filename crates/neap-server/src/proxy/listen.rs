@@ -45,8 +45,10 @@ pub(crate) async fn serve(
     let mut end = pin!(end);
     loop {
         let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
+            // First, so that it listens for its signal before anybody is served.
+            biased;
             () = &mut end => break,
+            accepted = listener.accept() => accepted,
         };
         let (client, peer) = match accepted {
             Ok(accepted) => accepted,

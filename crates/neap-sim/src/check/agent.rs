@@ -51,7 +51,7 @@ impl AgentWatch {
             if recorded.seq == self.replayed.seq().next() {
                 self.replayed.apply(recorded);
             }
-            if let Event::Memory(MemoryEvent::Changed { change, memory, was }) = &recorded.event {
+            if let Event::Memory(MemoryEvent::Changed { change, memory, was, sent: _ }) = &recorded.event {
                 self.check_change(change, memory, was.as_ref(), out);
             }
         }

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use neap_core::base::ids::EffortId;
+use neap_core::base::refusal::Refusal;
 use neap_core::recall::{RankFactors, TextKind};
 use neap_engine::{EngineError, ExpectedText, Hit, SearchRequest};
 
@@ -30,10 +31,10 @@ pub(crate) async fn run(data: &DataDir, args: &SearchArgs, json: bool) -> Result
         project: asked_in.clone(),
         max: args.max,
     };
-    request.check().map_err(|refusal| Failure::from_refusal(&refusal))?;
+    request.check().map_err(wrong_usage)?;
     let indexed = app::index_briefly(&engine).await;
     if let Some(id) = &args.expect {
-        let text = ExpectedText::parse(id, session.as_ref()).map_err(|refusal| Failure::from_refusal(&refusal))?;
+        let text = ExpectedText::parse(id, session.as_ref()).map_err(wrong_usage)?;
         let found = engine.find_expected(&request, data.agent(), &text).await?;
         let scores = found.why.as_ref().map_or_else(String::new, score_text);
         return expected::print(id, &found, &scores, json);
@@ -64,6 +65,10 @@ pub(crate) async fn run(data: &DataDir, args: &SearchArgs, json: bool) -> Result
         out::print_masked_notice(&shown);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn wrong_usage(refusal: Refusal) -> Failure {
+    Failure::new(refusal.error).hint(refusal.hint.unwrap_or_default())
 }
 
 fn effort_id(name: &str) -> Result<EffortId, Failure> {

@@ -53,7 +53,7 @@ fn every_route_answers_as_the_document_says() {
 
 #[test]
 fn what_a_command_prints_is_what_the_api_answers() {
-    let api = Api::with_data();
+    let api = Api::with_data_by_words();
     let neap = &api.server.neap;
     let same = |args: &[&str], path: &str| assert_eq!(neap.json(args), api.get(path), "{args:?} {path}");
     same(&["session", "show", "default"], "/sessions/default");

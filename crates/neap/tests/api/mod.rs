@@ -30,7 +30,15 @@ pub(crate) struct Api {
 impl Api {
     /// Over a chat with efforts, memories, and a proxied conversation.
     pub(crate) fn with_data() -> Self {
-        let neap = Neap::new();
+        Self::with_data_in(Neap::new())
+    }
+
+    /// The same, but nothing is compared by meaning: in a build for tests that takes its time, and may not be ready.
+    pub(crate) fn with_data_by_words() -> Self {
+        Self::with_data_in(Neap::with(&[("NEAP_EMBEDDER", "none")]))
+    }
+
+    fn with_data_in(neap: Neap) -> Self {
         neap.chat(&[
             "users get a 401 an hour after login, help me",
             "the refresh token expires after 3600 seconds, see auth.rs line 42",

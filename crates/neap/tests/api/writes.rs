@@ -20,6 +20,19 @@ fn messages_are_recorded_once_for_each_key_also_after_a_restart() {
     let other = json!({"messages": [{"role": "assistant", "content": "three"}]});
     let refused = api.ask_with("POST", "/sessions/log/messages", &[("idempotency-key", "a")], Some(&other));
     assert_eq!((refused.status, &refused.json()["code"]), (409, &json!("conflict")), "{}", refused.text());
+    // Other messages behind the same first one, and more of them.
+    let message = |role: &str, content: &str| json!({"role": role, "content": content});
+    let talk = [message("user", "A"), message("assistant", "B"), message("user", "C"), message("assistant", "D")];
+    let post = |messages: &[Value]| {
+        let body = json!({"messages": messages});
+        api.ask_with("POST", "/sessions/talk/messages", &[("idempotency-key", "t")], Some(&body)).status
+    };
+    assert_eq!(post(&talk[..3]), 200);
+    assert_eq!(post(&talk[..3]), 200);
+    for other in [vec![&talk[0], &talk[1], &talk[3]], vec![&talk[0], &talk[2]], talk.iter().collect()] {
+        let other: Vec<Value> = other.into_iter().cloned().collect();
+        assert_eq!(post(&other), 409, "{other:?}");
+    }
     let none = api.ask("POST", "/sessions/log/messages", Some(&body));
     assert_eq!(none.status, 400, "{}", none.text());
     let events = api.server.neap.events("log");
@@ -166,6 +179,38 @@ fn a_memory_is_stored_once_for_each_key() {
         assert_eq!((refused.status, &refused.json()["code"]), (409, &json!("conflict")), "{}", refused.text());
     }
     assert_eq!(api.get("/memories")["items"].as_array().map(Vec::len), Some(bodies.len()));
+    // Also when it was changed meanwhile, and when it confirmed another one.
+    api.send("PATCH", "/memories/f1", &json!({"body": {"content": "Staging runs PostgreSQL 17"}}));
+    assert_eq!(send("key-0", &bodies[0]).json()["status"], "known");
+    api.send("POST", "/memories/f1/undo", &json!({}));
+    for _ in 0..3 {
+        send("again", &bodies[0]);
+    }
+    assert_eq!(api.get("/memories/f1")["body"]["confirmations"], 1);
+    assert_eq!(send("again", &json!({"kind": "fact", "content": "The sea is salty"})).status, 409);
+    let pinned = json!({"body": bodies[0], "pinned": true});
+    let other = api.ask_with("POST", "/memories", &[("idempotency-key", "key-0")], Some(&pinned));
+    assert_eq!(other.status, 409, "{}", other.text());
+}
+
+#[test]
+fn many_at_once_store_one_memory() {
+    let api = Api::over(Neap::new());
+    let contents = ["The sea is salty", "The moon is far", "to be or not to be", "Bread needs salt"];
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let send = |content: &'static str| {
+            let api = &api;
+            scope.spawn(move || {
+                let body = json!({"body": {"kind": "fact", "content": content}});
+                api.ask_with("POST", "/memories", &[("idempotency-key", "k")], Some(&body)).status
+            })
+        };
+        let sent: Vec<_> = contents.into_iter().chain(contents).map(send).collect();
+        sent.into_iter().map(|one| one.join().expect("it ends")).collect()
+    });
+    assert_eq!(api.get("/memories")["items"].as_array().map(Vec::len), Some(1), "{statuses:?}");
+    let count = |status: u16| statuses.iter().filter(|one| **one == status).count();
+    assert_eq!((count(200), count(409)), (2, 6), "{statuses:?}");
 }
 
 #[test]

@@ -63,6 +63,7 @@ pub fn edit(
         valid_from,
         valid_until,
         provenance: memory.provenance.clone(),
+        sent: None,
     };
     let (draft, masked) = validate_draft(draft)?;
     let mut after = memory.clone();

@@ -26,7 +26,7 @@ impl SessionState {
             Event::Effort(event) => self.apply_effort(event, at),
             Event::Window(event) => self.apply_window(event, at),
             Event::Client(event) => self.apply_client(event),
-            Event::Memory(event) => self.apply_memory(event, at),
+            Event::Memory(event) => self.apply_memory(event, recorded.seq, at),
         }
     }
 
@@ -47,7 +47,6 @@ impl SessionState {
                 self.head.seq = seq;
                 self.head.updated = at;
                 self.head.scrubbed = true;
-                self.head.erased = Some(at);
             }
         }
     }
@@ -136,15 +135,20 @@ impl SessionState {
         }
     }
 
-    fn apply_memory(&mut self, event: &MemoryEvent, at: Stamp) {
+    fn apply_memory(&mut self, event: &MemoryEvent, seq: Seq, at: Stamp) {
         match event {
             MemoryEvent::Loaded { turn: _, loaded } => self.head.metrics.memories.record_load(loaded),
             MemoryEvent::CensorTriggered { .. } => self.head.metrics.memories.censored += 1,
-            MemoryEvent::Changed { change: _, memory, was } => {
+            MemoryEvent::Changed { change: _, memory, was, sent } => {
                 let agent = self.head.agent.get_or_insert_default();
                 agent.apply_change(memory, was.as_ref(), at);
+                agent.apply_sent(*sent, seq, memory.id);
             }
-            MemoryEvent::Erased { id } => self.head.agent.get_or_insert_default().apply_erasure(*id, at),
+            MemoryEvent::Erased { id } => {
+                let agent = self.head.agent.get_or_insert_default();
+                agent.apply_erasure(*id, at);
+                agent.apply_sent(None, seq, *id);
+            }
         }
     }
 

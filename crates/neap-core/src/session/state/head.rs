@@ -81,9 +81,6 @@ pub struct SessionHead {
     /// Set by an erasure.
     #[serde(default)]
     pub scrubbed: bool,
-    /// When it was last erased. What another program keeps of it from before is not imported again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub erased: Option<Stamp>,
 }
 
 impl SessionHead {

@@ -38,10 +38,14 @@ pub(crate) fn run(
         // Follows a symlink instead of replacing it.
         let path = target.path.canonicalize().unwrap_or_else(|_| target.path.clone());
         let before = agent_profile::read_text(&path)?;
+        let has_neap = before.as_deref().is_some_and(|text| target.has_neap(text));
+        if args.uninstall && !has_neap {
+            continue;
+        }
         let after = target.updated_text(before.as_deref(), known.get(&path), &command, !args.uninstall)?;
         if args.uninstall {
             known.set(&path, None);
-        } else if !before.as_deref().is_some_and(|text| target.has_neap(text)) {
+        } else if !has_neap {
             known.set(&path, Some(FileBefore::new(before.as_deref(), &target.containers())));
         }
         if before != after {

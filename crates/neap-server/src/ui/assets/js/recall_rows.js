@@ -56,6 +56,7 @@ export function fateNotice(id, fate) {
 /** @type {Record<string, string>} */
 const LOST = {
   not_stored: "There is no such text.",
+  not_searched: "This search does not look there.",
   not_proposed: "It is among neither the texts with the rarest shared words nor the nearest.",
   below_floor: "It shares no word with the question, and its meaning is too far.",
   beyond_limit: "Others come first.",

@@ -1,6 +1,6 @@
 // The screen Recall: a question, what competes to answer it, and why.
 
-import { ask, get, pathOf } from "../api.js";
+import { ApiError, ask, get, pathOf } from "../api.js";
 import { fill, h } from "../dom.js";
 import { emptyBox, failureBox, loadingBox } from "../empty.js";
 import { count } from "../format.js";
@@ -86,7 +86,7 @@ export async function show(host, { query, signal }) {
     const id = expected.value.trim();
     const asked = { query: text, in: "talk", max: HITS_MAX };
     /** @type {[{ items: Api.Hit[], note: string | null }, Api.Expected | null]} */
-    const [answer, fate] = await Promise.all([ask("/search", asked, stops), id === "" ? null : ask("/search/expect", { ...asked, expect: id }, stops)]);
+    const [answer, fate] = await Promise.all([ask("/search", asked, stops), id === "" ? null : followed({ ...asked, expect: id }, stops)]);
     if (answer.items.length === 0) return [fate && expectedText(fate), emptyBox("Nothing found", "Try a rarer word, a name or a number.")];
     const best = Math.max(...answer.items.map((hit) => hit.score));
     return [
@@ -98,6 +98,16 @@ export async function show(host, { query, signal }) {
   }
 
   look(place);
+}
+
+/** What became of an expected text; what is no id is stored nowhere. @param {{ expect: string }} question @param {AbortSignal} stops @returns {Promise<Api.Expected>} */
+async function followed(question, stops) {
+  try {
+    return await ask("/search/expect", question, stops);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 422) return { expected: question.expect, outcome: { stage: "not_stored", shared: [] } };
+    throw error;
+  }
 }
 
 /** The words of the best candidates, where the answer has only their ids. @param {Api.Candidate[]} candidates @param {AbortSignal} stops */
