@@ -30,8 +30,9 @@ fn an_expected_text_is_followed_to_where_it_was_lost() {
     let turn = |n: u64| format!("{session}/t{n}");
     assert_eq!(stage(&["search", "heron", "--expect", &turn(1)]), "found");
     assert_eq!(stage(&["search", "heron", "--expect", &turn(9)]), "not_stored");
-    assert_eq!(stage(&["search", "osprey", "--expect", "f1"]), "found");
-    assert_eq!(stage(&["search", "osprey", "--expect", "f9"]), "not_stored");
+    assert_eq!(stage(&["search", "osprey", "--expect", "f1"]), "not_searched");
+    assert_eq!(stage(&["search", "osprey", "--in", "all", "--expect", "f1"]), "found");
+    assert_eq!(stage(&["search", "osprey", "--in", "memories", "--expect", "f9"]), "not_stored");
     let lost = stage(&["search", "heron", "--expect", &turn(2)]);
     assert!(lost == json!("below_floor") || lost == json!("not_proposed"), "{lost}");
     assert_eq!(stage(&["recall", "osprey", "--expect", "f1"]), "found");

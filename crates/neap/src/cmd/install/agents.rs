@@ -110,7 +110,10 @@ impl ConfigFile {
     pub(super) fn has_neap(&self, text: &str) -> bool {
         match &self.kind {
             ConfigKind::Toml => text.contains(BEGIN),
-            ConfigKind::Hooks(_) | ConfigKind::Server(..) => self.without_neap(text, None) != text,
+            ConfigKind::Hooks(_) | ConfigKind::Server(..) => {
+                let is_json = serde_json::from_str::<Value>(text).is_ok();
+                is_json && self.without_neap(text, None) != text
+            }
         }
     }
 
