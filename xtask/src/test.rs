@@ -6,15 +6,15 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{agents, mcp, page, root};
+use crate::{agents, mcp, page, python, root};
 
 /// Set by `.ci/run`: what cannot be installed although its installer is here is a failure.
 const STRICT: &str = "NEAP_TEST_STRICT";
 const INSTALL_TRIES: usize = 3;
 
 /// Needs only Rust and a C compiler: stores are temporary files, models are scripted. With Python or Node and a
-/// network, it also runs the OpenAI and Anthropic SDKs, schemathesis, the MCP conformance suite, Claude Code and Codex, and
-/// the page in Chromium. Tests that could not run are counted at the end.
+/// network, it also runs the OpenAI and Anthropic SDKs, schemathesis, the MCP conformance suite, Claude Code and Codex, the
+/// page in Chromium and the Python client. Tests that could not run are counted at the end.
 #[allow(clippy::disallowed_methods, reason = "a folder in target/ that only this uses")]
 pub(crate) fn run() -> Result<()> {
     let skips = root().join("target/skipped");
@@ -31,6 +31,7 @@ pub(crate) fn run() -> Result<()> {
             mcp::install();
             agents::install();
             page::install();
+            python::install();
         });
         cargo(&[&tests[..], &["--no-run"]].concat())?;
         installing.join().map_err(|_| anyhow::anyhow!("the installation panicked"))?;
@@ -38,7 +39,7 @@ pub(crate) fn run() -> Result<()> {
     })?;
     let command = format!("cargo {}", tests.join(" "));
     let result = run_timed(&command, Command::new("cargo").args(tests).env("NEAP_TEST_SKIPS", &skips));
-    let result = result.and_then(|()| page::run(&skips));
+    let result = result.and_then(|()| page::run(&skips)).and_then(|()| python::run(&skips));
     print_skips(&skips);
     result?;
     cargo(&["test", "--workspace", "--doc", "--quiet"])
@@ -55,6 +56,7 @@ fn check_installed() -> Result<()> {
         ("agents", &["npm"]),
         ("schemathesis", &["python3"]),
         ("page", &["npm"]),
+        ("python", &["python3"]),
     ];
     let is_missing = |(folder, installers): &(&str, &[&str])| {
         !root().join("target").join(folder).join("ready").exists() && installers.iter().all(|name| has(name))
