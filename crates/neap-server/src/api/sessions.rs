@@ -301,7 +301,9 @@ impl Api {
     /// A name of an erased session is not used again through the API: its tombstone says that it was erased.
     pub(super) async fn check_not_erased(&self, id: &SessionId) -> Result<(), Problem> {
         match self.engine.store().head(id).await? {
-            Some(head) if head.scrubbed => Err(no_session(id.as_str())),
+            Some(head) if head.scrubbed => {
+                Err(no_session(id.as_str()).hint("a session of this name was erased; use another name"))
+            }
             Some(_) | None => Ok(()),
         }
     }
