@@ -57,14 +57,24 @@ fn parse_calls(text: &str, is_offered: &impl Fn(&str) -> bool) -> Option<Vec<Too
             None => (rest, ""),
         };
         for value in serde_json::Deserializer::from_str(body).into_iter::<Value>() {
-            let list = match value.ok()? {
+            let value = match value {
+                Ok(value) => value,
+                // The reply's limit cut the last of several.
+                Err(error) if error.is_eof() && !calls.is_empty() => break,
+                Err(_) => return None,
+            };
+            let list = match value {
                 Value::Array(list) => list,
                 one @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_)) => {
                     vec![one]
                 }
             };
             for call in list {
-                calls.push(parse_call(call, is_offered)?);
+                let call = parse_call(call, is_offered)?;
+                // A small model may write one call over and over.
+                if !calls.contains(&call) {
+                    calls.push(call);
+                }
             }
         }
         rest = after.trim_start();
@@ -84,8 +94,26 @@ fn parse_call(value: Value, is_offered: &impl Fn(&str) -> bool) -> Option<ToolCa
         Some(arguments) => arguments,
         None => Value::Object(Map::new()),
     };
+    let arguments = without_schema(arguments);
     // The id is given where all replies are checked.
     arguments.is_object().then(|| ToolCall { id: String::new(), name, arguments: arguments.to_string() })
+}
+
+/// The values, where a model wrote them in the form of the tool's schema.
+fn without_schema(arguments: Value) -> Value {
+    match arguments {
+        Value::Object(mut members) if members.len() == 1 => match members.remove("properties") {
+            Some(Value::Object(values)) => Value::Object(values),
+            Some(other) => Value::Object([("properties".to_owned(), other)].into_iter().collect()),
+            None => Value::Object(members),
+        },
+        other @ (Value::Null
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::String(_)
+        | Value::Array(_)
+        | Value::Object(_)) => other,
+    }
 }
 
 /// Holds a reply back while it may be nothing but calls.
@@ -130,6 +158,18 @@ mod tests {
     use super::*;
     use crate::base::testing::WordCounter;
     use crate::context::tools::ToolSet;
+
+    #[test]
+    fn calls_over_and_over_in_the_form_of_the_schema_and_cut_off_are_one_call() {
+        let call = r#"{"name": "fetch_original", "arguments": {"properties": {"handle": "t1"}}}"#;
+        for cut in ["", r#"{"name": "fetch"#, r#"{"name": "fetch_original", "arguments": {"properties": {"ha"#] {
+            let (text, calls) = taken(&format!("{call}\n{call}\n{call}\n{cut}"));
+            assert_eq!(text, "", "{cut}");
+            assert_eq!(calls, [("fetch_original".to_owned(), r#"{"handle":"t1"}"#.to_owned())], "{cut}");
+        }
+        let other = r#"{"name": "fetch_original", "arguments": {"properties": 7}}"#;
+        assert_eq!(taken(other).1[0].1, r#"{"properties":7}"#);
+    }
 
     fn taken(text: &str) -> (String, Vec<(String, String)>) {
         let mut reply = ModelReply { text: text.to_owned(), ..ModelReply::default() };
