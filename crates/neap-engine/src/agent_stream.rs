@@ -121,7 +121,7 @@ pub(crate) async fn run_command(
 ) -> Result<MemoryResponse, EngineError> {
     stream.drop_uncommitted(parts.store.as_ref()).await?;
     let (tools, interrupt) = (ToolSet::none(), Interrupt::default());
-    let driver = Driver { parts, counter, tools: &tools, interrupt: &interrupt };
+    let driver = Driver { parts, counter, tools: &tools, interrupt: &interrupt, said_at: None };
     let response =
         driver.run(stream, LearnMachine::new(command), &mut DriverRun::new(parts, &mut NullObserver)).await?;
     Ok(*response)

@@ -18,7 +18,7 @@ use crate::observer::{Interrupt, TurnObserver};
 use crate::parts::Parts;
 use crate::retrieval::find_texts;
 use crate::stream::{OpenStream, Recorder};
-use neap_core::base::ids::StreamId;
+use neap_core::base::ids::{Stamp, StreamId};
 use neap_core::base::tokens::{TokenCounter, Tokens};
 use neap_core::context::tools::ToolSet;
 use neap_core::session::memory_op::MemoryOp;
@@ -29,6 +29,8 @@ pub(crate) struct Driver<'a> {
     pub(crate) counter: &'a dyn TokenCounter,
     pub(crate) tools: &'a ToolSet,
     pub(crate) interrupt: &'a Interrupt,
+    /// When what it records was said, if not just now.
+    pub(crate) said_at: Option<Stamp>,
 }
 
 impl Driver<'_> {
@@ -196,7 +198,7 @@ impl Driver<'_> {
             counter: self.counter,
             tools: self.tools,
             model: self.parts.model_name.as_ref(),
-            now: self.parts.clock.now(),
+            now: self.said_at.unwrap_or_else(|| self.parts.clock.now()),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use neap_core::base::ids::{SessionId, TurnNo};
+use neap_core::base::ids::{SessionId, Stamp, TurnNo};
 use neap_core::base::ledger::Ledger;
 use neap_core::base::message::{CountedMessage, Incomplete, Message, Scope, ToolCall, display_text};
 use neap_core::base::tokens::{TokenCounter, Tokens};
@@ -118,7 +118,7 @@ impl Session {
         turn_id: Option<&str>,
         observer: &mut dyn TurnObserver,
     ) -> Result<TurnReply, EngineError> {
-        let mut reply = self.run_turn(observer, turn_id, author, text, None).await?;
+        let mut reply = self.run_turn(observer, turn_id, author, text, None, None).await?;
         self.apply_rules_after(&mut reply, observer).await;
         Ok(reply)
     }
@@ -131,7 +131,20 @@ impl Session {
         reply: &str,
         turn_id: Option<&str>,
     ) -> Result<TurnReply, EngineError> {
-        self.run_turn(&mut NullObserver, turn_id, author, text, Some(reply)).await
+        self.record_at(author, text, reply, turn_id, None).await
+    }
+
+    /// Like [`Session::record`], for what was said at another time. A time to come counts as now.
+    pub async fn record_at(
+        &mut self,
+        author: Author,
+        text: &str,
+        reply: &str,
+        turn_id: Option<&str>,
+        at: Option<Stamp>,
+    ) -> Result<TurnReply, EngineError> {
+        let said_at = at.map(|at| at.clamp(Stamp(0), self.parts.clock.now()));
+        self.run_turn(&mut NullObserver, turn_id, author, text, Some(reply), said_at).await
     }
 
     /// Runs a tool outside a turn.
@@ -310,6 +323,7 @@ impl Session {
         author: Author,
         text: &str,
         reply: Option<&str>,
+        said_at: Option<Stamp>,
     ) -> Result<TurnReply, EngineError> {
         self.recover().await?;
         let stored_id = turn_id.map(|id| mask_id(self.stream.state.masking(), id));
@@ -327,7 +341,8 @@ impl Session {
             Some(reply) => Some(self.prepare_message(Message::assistant(reply)).await),
             None => None,
         };
-        let (driver, stream) = self.driver();
+        let (mut driver, stream) = self.driver();
+        driver.said_at = said_at;
         let turn = Turn::new(&driver.turn_context(stream), author, user_message, reply_message, stored_id)?;
         match driver.run_turn(stream, turn, observer).await {
             Ok(TurnOutcome { turn, reply, incomplete, banners, refusals, scope, ledger }) => match reply {
@@ -408,6 +423,7 @@ impl Session {
             counter: self.counter.as_ref(),
             tools: &self.tools,
             interrupt: &self.interrupt,
+            said_at: None,
         };
         (driver, &mut self.stream)
     }

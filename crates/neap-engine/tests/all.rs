@@ -22,6 +22,7 @@ mod memory_tokens;
 mod outage;
 mod recall;
 mod replay;
+mod said_at;
 mod secrets;
 mod simulated;
 mod slice2;

@@ -23,6 +23,29 @@ impl Stamp {
         days_from_civil(year, month, day).map(|day| Self(day * DAY))
     }
 
+    /// A day, or a moment in ISO 8601: `2026-05-01T09:30`, with seconds and a zone or without. UTC if it has no zone.
+    pub fn parse_iso(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let Some((day, time)) = text.split_once(['T', 't', ' ']) else { return Self::parse_date(text) };
+        let zone_at = time.find(['Z', 'z', '+', '-']).unwrap_or(time.len());
+        let (clock, zone) = time.split_at(zone_at);
+        let (clock, fraction) = clock.split_once('.').unwrap_or((clock, ""));
+        let millis = match fraction.get(..3).unwrap_or(fraction) {
+            "" if clock.len() < time[..zone_at].len() => return None,
+            "" => 0,
+            digits => format!("{digits:0<3}").parse().ok().filter(|_| is_digits(fraction))?,
+        };
+        let of_day = clock_millis(clock, 3)?.checked_add(millis)?;
+        let offset = match zone.as_bytes().first() {
+            None => 0,
+            Some(b'Z' | b'z') if zone.len() == 1 => 0,
+            Some(b'+') => clock_millis(&zone[1..], 2)?,
+            Some(b'-') => -clock_millis(&zone[1..], 2)?,
+            Some(_) => return None,
+        };
+        Self::parse_date(day).map(|day| Self(day.0 + of_day - offset))
+    }
+
     /// The midnight UTC that ends its day.
     pub fn end_of_day(self) -> Self {
         Self(self.0.div_euclid(DAY).saturating_add(1).saturating_mul(DAY))
@@ -41,9 +64,56 @@ impl Stamp {
     }
 }
 
+/// `09:30` or `0930`, and `09:30:15` where three parts may stand.
+fn clock_millis(text: &str, parts_max: usize) -> Option<i64> {
+    let parts: Vec<&str> = match text.len() {
+        4 if is_digits(text) => vec![&text[..2], &text[2..]],
+        _ => text.split(':').collect(),
+    };
+    let is_known =
+        (2..=parts_max).contains(&parts.len()) && parts.iter().all(|part| part.len() == 2 && is_digits(part));
+    let units = [(3_600_000, 23), (60_000, 59), (1_000, 59)];
+    parts
+        .iter()
+        .zip(units)
+        .filter(|_| is_known)
+        .try_fold(0, |sum, (part, (unit, max))| {
+            let number: i64 = part.parse().ok().filter(|number| *number <= max)?;
+            Some(sum + number * unit)
+        })
+        .filter(|_| is_known)
+}
+
+fn is_digits(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_moment_is_read_in_its_zone() {
+        for (text, want) in [
+            ("2026-05-01", "2026-05-01T00:00:00Z"),
+            (" 2026-05-01T09:30:15Z ", "2026-05-01T09:30:15Z"),
+            ("2026-05-01 09:30", "2026-05-01T09:30:00Z"),
+            ("2026-05-01T09:30:15.987654z", "2026-05-01T09:30:15Z"),
+            ("2026-05-01T00:30:00+02:00", "2026-04-30T22:30:00Z"),
+            ("2026-05-01T23:30-0130", "2026-05-02T01:00:00Z"),
+        ] {
+            assert_eq!(Stamp::parse_iso(text).map(Stamp::iso).as_deref(), Some(want), "{text}");
+        }
+        assert_eq!(Stamp::parse_iso("1970-01-01T00:00:00.25Z"), Some(Stamp(250)));
+        for wrong in [
+            "", "T", "yesterday", "2026-05-01T", "2026-05-01T9:30", "2026-05-01T24:00", "2026-05-01T09:60",
+            "2026-05-01T09", "2026-05-01T09:30.", "2026-05-01T09:30:15.9x", "2026-05-01T09:30Zulu",
+            "2026-05-01T09:30+2", "2026-02-30T09:30Z", "2026-05-01T09:30+02:00:00", "2026-05-01T+9:30",
+            "2026-05-01T09:30:15:10",
+        ] {
+            assert_eq!(Stamp::parse_iso(wrong), None, "{wrong}");
+        }
+    }
 
     #[test]
     fn a_day_is_read_as_it_is_told() {

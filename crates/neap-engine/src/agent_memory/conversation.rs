@@ -167,6 +167,7 @@ impl ConversationLog {
                 counter: self.counter.as_ref(),
                 tools: &self.tools,
                 interrupt: &self.interrupt,
+                said_at: None,
             };
             let made =
                 driver.run(&mut self.stream, upkeep, &mut DriverRun::new(driver.parts, &mut NullObserver)).await?;

@@ -171,8 +171,13 @@ impl RequestBudgeter<'_> {
         let coverage = SummaryCoverage::new(&stream.state, &uncovered, budget);
         let (counter, tools) = (counter_for(&stream.state.head().encoding), ToolSet::none());
         let interrupt = Interrupt::default();
-        let driver =
-            Driver { parts: &self.engine.parts, counter: counter.as_ref(), tools: &tools, interrupt: &interrupt };
+        let driver = Driver {
+            parts: &self.engine.parts,
+            counter: counter.as_ref(),
+            tools: &tools,
+            interrupt: &interrupt,
+            said_at: None,
+        };
         let upkeep = || Upkeep::for_client_history(coverage.clone(), SummarizerKind::BuiltIn);
         while driver.run(stream, upkeep(), &mut DriverRun::new(driver.parts, &mut NullObserver)).await? > 0 {}
         Ok(())

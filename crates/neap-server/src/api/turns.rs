@@ -74,10 +74,12 @@ struct NewTurn {
     reply: String,
     #[serde(default)]
     author: Option<Author>,
+    #[serde(default)]
+    at: Option<i64>,
 }
 
 pub(super) async fn record(api: Arc<Api>, call: Call) -> Outcome {
-    let NewTurn { message, reply, author } = call.body()?;
+    let NewTurn { message, reply, author, at } = call.body()?;
     let id = call.session()?;
     api.check_not_erased(&id).await?;
     let mut session = match api.engine.attach(&id).await {
@@ -86,7 +88,8 @@ pub(super) async fn record(api: Arc<Api>, call: Call) -> Outcome {
         Err(error) => return Err(error.into()),
     };
     let author = author.unwrap_or(Author::Model);
-    let recorded = session.record(author, &message, &reply, Some(call.required("turn"))).await?;
+    let turn_id = Some(call.required("turn"));
+    let recorded = session.record_at(author, &message, &reply, turn_id, at.map(Stamp)).await?;
     let banners: Vec<String> = recorded.banners.iter().map(ToString::to_string).collect();
     Ok(Answer::Json(fit(json!({
         "turn": recorded.turn, "scope": recorded.scope, "text": recorded.text, "banners": banners,

@@ -130,11 +130,11 @@ async fn call_host_tool(
     call: HostCall,
 ) -> Result<Value, ToolFailure> {
     match call {
-        HostCall::Record { user, assistant, turn_id } => {
+        HostCall::Record { user, assistant, turn_id, at } => {
             let mut tries = 0;
             let (recorded, mut session) = loop {
                 let mut session = state.open_session(resolved, false).await?;
-                match session.record(state.user_words, &user, &assistant, turn_id.as_deref()).await {
+                match session.record_at(state.user_words, &user, &assistant, turn_id.as_deref(), at).await {
                     // Nothing was written.
                     Err(EngineError::Contended(_)) if tries < TURN_TRIES => tries += 1,
                     recorded => break (recorded?, session),

@@ -141,6 +141,15 @@ impl<'a> Arguments<'a> {
         day.ok_or_else(refusal).map(Some)
     }
 
+    pub(super) fn time(&self, key: &str) -> Result<Option<Stamp>, Refusal> {
+        let Some(given) = self.optional(key)? else { return Ok(None) };
+        let refusal = || {
+            Refusal::new(format!("Argument '{key}' of {} is no time.", self.tool))
+                .hint("2026-05-01, or 2026-05-01T09:30:00Z")
+        };
+        Stamp::parse_iso(&given).ok_or_else(refusal).map(Some)
+    }
+
     pub(super) fn memory_id(&self, key: &str) -> Result<MemoryId, Refusal> {
         self.required(key)?.parse().map_err(|error| Refusal::new(format!("{error}.")))
     }

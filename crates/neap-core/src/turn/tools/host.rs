@@ -1,6 +1,7 @@
 //! Tools for hosts that run the model themselves: record a turn, and get the context.
 
 use super::arguments::Arguments;
+use crate::base::ids::Stamp;
 use crate::base::project_id::ProjectId;
 use crate::base::refusal::Refusal;
 use crate::base::tokens::Tokens;
@@ -8,12 +9,14 @@ use crate::context::brief::{TOKENS_DEFAULT, TOKENS_MAX, TOKENS_MIN};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostCall {
-    /// `record_turn(user, assistant?, turn_id?)`.
+    /// `record_turn(user, assistant?, turn_id?, time?)`.
     Record {
         user: String,
         /// Empty if there was no reply.
         assistant: String,
         turn_id: Option<String>,
+        /// When it was said, if not just now.
+        at: Option<Stamp>,
     },
     /// `get_context(query?, project?, budget?)`.
     Context {
@@ -50,6 +53,7 @@ impl HostCall {
             user: args.required("user")?,
             assistant: args.optional("assistant")?.unwrap_or_default(),
             turn_id,
+            at: args.time("time")?,
         })
     }
 
@@ -76,8 +80,19 @@ mod tests {
         let read = |name: &str, arguments: &str| HostCall::parse(name, arguments).expect("ours");
         assert_eq!(
             read("record_turn", r#"{"user": "hi", "turn_id": "7"}"#),
-            Ok(HostCall::Record { user: "hi".into(), assistant: String::new(), turn_id: Some("7".into()) })
+            Ok(HostCall::Record {
+                user: "hi".into(),
+                assistant: String::new(),
+                turn_id: Some("7".into()),
+                at: None
+            })
         );
+        let HostCall::Record { at, .. } =
+            read("record_turn", r#"{"user": "hi", "time": "2024-01-21"}"#).expect("a call")
+        else {
+            panic!("another call")
+        };
+        assert_eq!(at.map(Stamp::date).as_deref(), Some("2024-01-21"));
         assert_eq!(
             read("get_context", ""),
             Ok(HostCall::Context { query: None, project: None, budget: TOKENS_DEFAULT })
@@ -98,6 +113,7 @@ mod tests {
         refused("record_turn", "{}", "needs the argument 'user'");
         refused("record_turn", r#"{"user": 7}"#, "must be text");
         refused("record_turn", "[]", "must be a JSON object");
+        refused("record_turn", r#"{"user": "x", "time": "last week"}"#, "is no time");
         refused(
             "record_turn",
             &format!(r#"{{"user": "x", "turn_id": "{}"}}"#, "y".repeat(300)),
