@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::token_ratio::UNSEEN_PER_MILLE;
 use crate::base::tokens::Tokens;
 
 macro_rules! policy {
@@ -73,6 +74,8 @@ policy! {
 
     /// Hard limit on tokens sent to the model, tool schemas included.
     context_tokens_max = 16_000 in 256..=10_000_000,
+    /// Tokens that the model's provider counts for a thousand of Neap's; `context_tokens_max` is in the provider's.
+    provider_tokens_per_mille = 1_000 in 300..=10_000,
     /// Longest summary of a concluded effort.
     summary_tokens_max = 256 in 16..=4_096,
     /// Longest part of a log, taken from its end, that a summariser is given.
@@ -214,8 +217,19 @@ impl Policy {
         self.epoch_turns_max == 1
     }
 
+    /// The budget in Neap's tokens, for text that the provider has counted.
     pub fn context_budget(&self) -> Tokens {
-        Tokens(self.context_tokens_max)
+        self.budget_with(Tokens::ZERO)
+    }
+
+    /// The same for a prompt of which `new` tokens were in none that the provider has counted.
+    pub fn budget_with(&self, new: Tokens) -> Tokens {
+        let known = self.provider_tokens_per_mille;
+        // Where the provider counts as we do, it does so for any text.
+        let unseen = if known == 1_000 { known } else { known.max(UNSEEN_PER_MILLE) };
+        let budget = self.context_tokens_max.saturating_mul(1_000);
+        let left = budget.saturating_sub((unseen - known).saturating_mul(new.0));
+        Tokens((left / known).max(budget / unseen))
     }
 
     /// Target length for the summary of a span: an eighth of it, at least 128, at most the cap.

@@ -1,5 +1,5 @@
-//! What people ask to be remembered, and what only sounds like it: two lists, written before the rules. Every second entry
-//! of each was held out until the rules were written.
+//! What people ask to be remembered, and what only sounds like it: two lists, written before the rules. Of the entries at
+//! odd places, which were held out, the first rules kept 29 of 30 and took none of the 30 others.
 
 use super::*;
 
@@ -130,23 +130,65 @@ const OTHERS: &[&str] = &[
     "Remember you promised to help.",
 ];
 
-fn asked(message: &str) -> Vec<&str> {
+/// Ways to ask, around a fact.
+const ASKS: &[&str] = &[
+    "Remember: {}", "Remember that {}", "Please remember that {}", "remember, {}", "Don't forget that {}", "Don’t forget: {}",
+    "Keep in mind that {}", "Make a note: {}", "Make a note that {}", "Note for later: {}", "For future reference, {}",
+    "Note to self: {}", "Could you please remember that {}?", "I want you to remember that {}", "Remember this: {}",
+    "Write this down: {}", "Please memorize: {}", "Bear in mind that {}", "{}, please remember that.",
+    "{} Remember that.", "Also, don't forget: {}", "Remember for next time: {}", "Oh, and remember that {}",
+];
+const FACTS: &[&str] = &[
+    "the invoice series begins with RX-70.", "our landlord is called Brandt.", "my flight number is TP 1187.",
+    "the eastern gate is locked from 21:00 on.", "we have 48 seats in the small hall.",
+    "the mirror is at mirror-7.example.net.", "her extension is 611.", "I have a meeting with Noor each Monday.",
+];
+/// The same words where nobody asks for it.
+const NO_ASKS: &[&str] = &[
+    "I remember that {}", "Do you remember that {}", "She said: remember that {}", "> Remember: {}", "He remembers that {}",
+    "You don't have to remember that {}", "```\nRemember: {}\n```", "Translate this: remember that {}",
+    "Do you remember whether {}", "I'll remember that {}", "Remember when {}", "If I remember correctly, {}",
+    "Rewrite the module and split it in two; keep in mind that {} Then add tests.",
+];
+
+fn fill(template: &str, fact: &str) -> String {
+    let inside = !template.ends_with("{}") && !template.starts_with("{} ");
+    template.replace("{}", if inside { fact.trim_end_matches('.') } else { fact })
+}
+
+/// What is always loaded.
+fn pinned(message: &str) -> Vec<&str> {
     let all = stated(message).into_iter();
-    all.filter(|stated| stated.kind == StatedKind::Asked).map(|stated| stated.text).collect()
+    all.filter(|stated| stated.kind != StatedKind::Preference).map(|stated| stated.text).collect()
 }
 
-fn every<T>(of: &[T], from: usize) -> impl Iterator<Item = &T> {
-    of.iter().skip(from).step_by(2)
+#[test]
+fn what_a_person_asks_to_be_remembered_is_kept() {
+    let lost = KEPT.iter().filter(|(message, words)| !pinned(message).iter().any(|text| text.contains(words)));
+    assert_eq!(lost.collect::<Vec<_>>(), Vec::<&(&str, &str)>::new());
 }
 
-fn missed(from: usize) -> Vec<&'static str> {
-    let kept = |(message, words): &(&'static str, &str)| {
-        let pinned = stated(message).into_iter().filter(|stated| stated.kind != StatedKind::Preference);
-        pinned.into_iter().any(|stated| stated.text.contains(words))
-    };
-    every(KEPT, from).filter(|entry| !kept(entry)).map(|(message, _)| *message).collect()
+#[test]
+fn what_only_sounds_like_it_is_not() {
+    let taken = OTHERS.iter().filter(|message| !stated(message).is_empty());
+    assert_eq!(taken.collect::<Vec<_>>(), Vec::<&&str>::new());
 }
 
-fn taken(from: usize) -> Vec<&'static str> {
-    every(OTHERS, from).filter(|message| !stated(message).is_empty()).copied().collect()
+/// Every way to ask, for every fact, alone and within a message; and the same facts where nobody asks.
+#[test]
+fn every_wording_keeps_every_fact_in_its_own_words() {
+    let around = [("", ""), ("Thanks, that worked. ", ""), ("", " How late is it in Lima?"), ("Good morning!\n", "\nBye.")];
+    for (at, ask) in ASKS.iter().enumerate() {
+        for (nth, fact) in FACTS.iter().enumerate() {
+            let (before, after) = around[(at + nth) % around.len()];
+            let message = format!("{before}{}{after}", fill(ask, fact));
+            let kept = pinned(&message);
+            let words = fact.trim_end_matches('.');
+            assert!(matches!(kept[..], [text] if text.trim_end_matches('.') == words), "{message}: {kept:?}");
+        }
+    }
+    for (no_ask, fact) in NO_ASKS.iter().flat_map(|no_ask| FACTS.iter().map(move |fact| (no_ask, fact))) {
+        let message = fill(no_ask, fact);
+        assert_eq!(pinned(&message), Vec::<&str>::new(), "{message}");
+    }
 }
