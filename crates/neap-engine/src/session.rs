@@ -345,12 +345,14 @@ impl Session {
         let (driver, stream) = self.driver();
         let turn = Turn::new(&driver.turn_context(stream), author, user_message, reply_message, stored_id)?;
         match driver.run_turn(stream, turn, observer).await {
-            Ok(TurnOutcome { turn, reply, incomplete, banners, refusals, tool_calls, scope, ledger }) => match reply {
-                Ok(text) => {
-                    Ok(TurnReply { turn, text, incomplete, banners, refusals, tool_calls, scope, ledger })
+            Ok(TurnOutcome { turn, reply, incomplete, banners, refusals, tool_calls, scope, ledger }) => {
+                match reply {
+                    Ok(text) => {
+                        Ok(TurnReply { turn, text, incomplete, banners, refusals, tool_calls, scope, ledger })
+                    }
+                    Err(reason) => Err(EngineError::NoReply { turn, reason }),
                 }
-                Err(reason) => Err(EngineError::NoReply { turn, reason }),
-            },
+            }
             Err(EngineError::Store(StoreError::DuplicateTurn { turn })) if turn_id.is_some() => {
                 self.recover().await?;
                 self.stored_reply(turn, text).await

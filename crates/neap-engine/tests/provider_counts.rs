@@ -19,7 +19,8 @@ type Counts = fn(message: &Message) -> u64;
 
 /// Between 1,000 and 1,500, the same for the same words.
 fn by_words(message: &Message) -> u64 {
-    let mixed = message.content.bytes().fold(17_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)));
+    let mixed =
+        message.content.bytes().fold(17_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)));
     1_000 + mixed % 501
 }
 
@@ -57,12 +58,14 @@ async fn counted(budget: u64, seed: usize, counts: Counts) -> Vec<u64> {
     for turn in 0..40 {
         let before = stage.model.requests().len();
         stage.model.push_turn(Vec::<(String, String)>::new(), &text(turn + 3, seed));
-        let reply = stage.session.turn(Author::Person, &text(turn, seed), &mut NullObserver).await.expect("a reply");
+        let reply =
+            stage.session.turn(Author::Person, &text(turn, seed), &mut NullObserver).await.expect("a reply");
         assert!(before == 64 || stage.model.requests().len() == before + 1);
         let request = stage.model.requests().pop().expect("a request");
         let counter = stage.session.counter().clone();
         let said = request.messages.iter().map(|m| message_tokens(counter.as_ref(), m).0 * counts(m)).sum::<u64>();
-        let theirs = said.div_ceil(1_000) + stage.session.tools().tokens().0 * counts(&request.messages[0]) / 1_000;
+        let theirs =
+            said.div_ceil(1_000) + stage.session.tools().tokens().0 * counts(&request.messages[0]) / 1_000;
         all.push(theirs);
         if let Some(now) = ratio.observe(reply.ledger.cost.sent, Tokens(theirs)) {
             stage.session.set("provider_tokens_per_mille", &now.to_string()).await.expect("it is set");

@@ -90,7 +90,10 @@ async fn mute(budget: &str) -> Stage {
 #[tokio::test]
 async fn what_a_person_asked_to_be_remembered_is_in_every_request() {
     let facts = [
-        ("Remember: the staging database is called heron-42 and listens on port 6432.", "heron-42 and listens on port 6432"),
+        (
+            "Remember: the staging database is called heron-42 and listens on port 6432.",
+            "heron-42 and listens on port 6432",
+        ),
         ("Thanks! Don't forget that Maria is on leave until 3 March.", "Maria is on leave until 3 March"),
         ("Our archive bucket is cold-west-3. Remember that.", "Our archive bucket is cold-west-3"),
         ("For future reference, the grant number is NWO-8841.", "the grant number is NWO-8841"),
@@ -103,9 +106,13 @@ async fn what_a_person_asked_to_be_remembered_is_in_every_request() {
                 turn if turn == 2 + at => said.to_owned(),
                 turn if turn % 11 == 3 => "Users get a 401 an hour after login. I want to fix that.".to_owned(),
                 turn if turn % 11 == 9 => "That fixed it, we are done with this.".to_owned(),
-                turn => format!("In step {turn} the query reads {turn}00 rows. {}", "It scans the whole table. ".repeat(8)),
+                turn => format!(
+                    "In step {turn} the query reads {turn}00 rows. {}",
+                    "It scans the whole table. ".repeat(8)
+                ),
             };
-            let reply = stage.say(&text, &[], &format!("I see, {turn}. {}", "That is a lot of rows. ".repeat(12))).await;
+            let reply =
+                stage.say(&text, &[], &format!("I see, {turn}. {}", "That is a lot of rows. ".repeat(12))).await;
             rewrites.extend(reply.ledger.epoch_since);
             let sent = stage.model.requests().pop().expect("a request");
             let has_fact = sent.messages.iter().any(|message| message.content.contains(words));
@@ -132,7 +139,8 @@ async fn what_a_model_remembers_too_is_one_memory() {
         let agent = stage.engine.agent().await.expect("it is read").expect("an agent");
         let all = agent.list(None, None, 9).await.expect("memories");
         let current: Vec<_> = all.iter().filter(|memory| memory.status.is_current()).collect();
-        let of = |memory: &&neap_core::memory::Memory| (memory.content(), memory.pinned && memory.is_person_approved());
+        let of =
+            |memory: &&neap_core::memory::Memory| (memory.content(), memory.pinned && memory.is_person_approved());
         let shown: Vec<_> = current.iter().map(of).collect();
         assert!(matches!(&shown[..], [(text, true)] if text.contains("heron-42")), "{content}: {shown:?}");
     }

@@ -64,14 +64,7 @@ fn choose_named(data: &DataDir, args: &ModelArgs) -> Result<Option<ChosenModel>,
     options.reasons = profile.reasons;
     let ratio = AssumedRatio::new(profile.token_estimate());
     let client = Client::new(options).map_err(|error| Failure::new(error.to_string()))?;
-    Ok(Some(ChosenModel {
-        client: Arc::new(client),
-        profile,
-        api,
-        base_url,
-        is_warned: false,
-        ratio,
-    }))
+    Ok(Some(ChosenModel { client: Arc::new(client), profile, api, base_url, is_warned: false, ratio }))
 }
 
 /// The model that summarises, if not the built-in summariser; uses the same address.

@@ -21,7 +21,9 @@ fn run(turns: &[(&str, bool)]) -> (Vec<(usize, RuleAction)>, Option<usize>) {
     let (state, mut rules) = (SessionState::default(), EffortRules::default());
     let (mut done, mut since) = (Vec::new(), None);
     for (at, (message, has_called)) in turns.iter().enumerate() {
-        done.extend(rules.observe_message(&state, message, Stamp(at as i64)).into_iter().map(|action| (at, action)));
+        done.extend(
+            rules.observe_message(&state, message, Stamp(at as i64)).into_iter().map(|action| (at, action)),
+        );
         let (action, took_over) = rules.observe_end(&state, *has_called);
         done.extend(action.map(|action| (at, action)));
         since = since.or(took_over.then_some(at));
@@ -31,8 +33,7 @@ fn run(turns: &[(&str, bool)]) -> (Vec<(usize, RuleAction)>, Option<usize>) {
 
 #[test]
 fn the_rules_take_over_from_a_model_that_calls_nothing() {
-    let (done, since) =
-        run(&[(WORK, false), (CHATTER, false), (OTHER, false), (CHATTER, false), (WORK, false)]);
+    let (done, since) = run(&[(WORK, false), (CHATTER, false), (OTHER, false), (CHATTER, false), (WORK, false)]);
     assert_eq!(since, Some(2), "{done:?}");
     let at: Vec<usize> = done.iter().map(|(at, _)| *at).collect();
     assert_eq!(at, [2, 4], "what was missed at once, what comes before its turn: {done:?}");
@@ -148,8 +149,15 @@ const ENDS: &[&str] = &[
     "It is done now.",
 ];
 const TALK: &[&str] = &[
-    "Hello!", "What do you think of tea?", "It rains today.", "Tell me a joke.", "Thanks!", "Which planet has the most moons?",
-    "I like mountain huts.", "Good morning. Did you sleep well?", "Which colour has the sky?",
+    "Hello!",
+    "What do you think of tea?",
+    "It rains today.",
+    "Tell me a joke.",
+    "Thanks!",
+    "Which planet has the most moons?",
+    "I like mountain huts.",
+    "Good morning. Did you sleep well?",
+    "Which colour has the sky?",
 ];
 const ANNOUNCED: &[&str] = &["New topic:", "Next task:", "Something else.", "Unrelated:"];
 

@@ -77,8 +77,7 @@ fn is_call(value: &Value, is_marked: bool) -> bool {
     }
     let Some(name) = call.get("name").and_then(Value::as_str) else { return false };
     let has_arguments = ARGUMENTS.iter().any(|key| call.contains_key(*key));
-    let is_known =
-        |key: &str| key == "name" || ARGUMENTS.contains(&key) || OTHER_MEMBERS.contains(&key);
+    let is_known = |key: &str| key == "name" || ARGUMENTS.contains(&key) || OTHER_MEMBERS.contains(&key);
     call.keys().all(|key| is_known(key)) && (has_arguments || names_tool(name))
 }
 
@@ -125,7 +124,9 @@ mod tests {
     fn a_reply_of_nothing_but_calls_is_no_reply() {
         let request = request("The login takes 9 seconds.");
         for name in ["no tool", "no_tool", "open_effort", "get_weather", "function_name"] {
-            for arguments in ["", ", \"arguments\": {}", ", \"parameters\": {\"city\": \"Lima\"}", ", \"args\": \"{}\""] {
+            for arguments in
+                ["", ", \"arguments\": {}", ", \"parameters\": {\"city\": \"Lima\"}", ", \"args\": \"{}\""]
+            {
                 let call = format!("{{\"name\": \"{name}\"{arguments}}}");
                 let list = format!("[{call}, {call}]");
                 let typed = format!("{{\"type\": \"function\", \"function\": {call}}}");

@@ -26,7 +26,11 @@ pub(super) const ARGUMENTS: [&str; 3] = ["arguments", "parameters", "args"];
 /// exist is no reply.
 pub fn read_reply(request: &ModelRequest, mut reply: ModelReply) -> Input {
     reply.take_calls_from_text(&request.tools);
-    if reply.calls.is_empty() && is_bare_call(request, &reply.text) { Input::WroteCalls(reply) } else { Input::Replied(reply) }
+    if reply.calls.is_empty() && is_bare_call(request, &reply.text) {
+        Input::WroteCalls(reply)
+    } else {
+        Input::Replied(reply)
+    }
 }
 
 impl ModelReply {

@@ -122,7 +122,7 @@ impl Assembler<'_> {
         let turn = ThisTurn { turn: self.state.turn().next(), ..ThisTurn::default() };
         match self.draft(sent, turn, now) {
             Ok(PromptDraft::Extended { context, .. }) => {
-                context.tokens() >= self.state.policy().context_budget().percent(near_percent)
+                context.tokens() >= context.ledger.budget.percent(near_percent)
             }
             Ok(PromptDraft::Rewritten { .. }) | Err(_) => true,
         }

@@ -5,7 +5,10 @@ use super::*;
 
 /// A message, and words that the memory must contain.
 const KEPT: &[(&str, &str)] = &[
-    ("Remember: the staging database is called heron-42 and listens on port 6432.", "heron-42 and listens on port 6432"),
+    (
+        "Remember: the staging database is called heron-42 and listens on port 6432.",
+        "heron-42 and listens on port 6432",
+    ),
     ("Please remember that our fiscal year starts in April.", "our fiscal year starts in April"),
     ("Remember that the office in Lyon closes at 16:00 on Fridays.", "the office in Lyon closes at 16:00"),
     ("Don't forget that Maria is on leave until 3 March.", "Maria is on leave until 3 March"),
@@ -22,7 +25,10 @@ const KEPT: &[(&str, &str)] = &[
     ("Write this down: the gate opens at 6:40.", "the gate opens at 6:40"),
     ("Jot this down: the plumber is called Ostrowski.", "the plumber is called Ostrowski"),
     ("Bear in mind that the vendor invoices in Swiss francs.", "the vendor invoices in Swiss francs"),
-    ("I want you to remember that the production branch is named release.", "the production branch is named release"),
+    (
+        "I want you to remember that the production branch is named release.",
+        "the production branch is named release",
+    ),
     ("I need you to remember that my sister is allergic to penicillin.", "my sister is allergic to penicillin"),
     ("I'd like you to remember that the tenants pay on the 5th.", "the tenants pay on the 5th"),
     ("Remember this: the alpha build ships on 9 May.", "the alpha build ships on 9 May"),
@@ -31,7 +37,10 @@ const KEPT: &[(&str, &str)] = &[
     ("Save this for later: the wedding is on 21 June in Porto.", "the wedding is on 21 June in Porto"),
     ("Never forget that the payments cluster must not be restarted on Fridays.", "the payments cluster must not"),
     ("Hi! Please remember that our on-call extension is 0199. Thanks!", "our on-call extension is 0199"),
-    ("Thanks, that worked. Remember: the certificate renews on the 1st of each month.", "the certificate renews on"),
+    (
+        "Thanks, that worked. Remember: the certificate renews on the 1st of each month.",
+        "the certificate renews on",
+    ),
     ("Before I forget: remember that the new intern's name is Ayodele.", "the new intern's name is Ayodele"),
     ("One more thing, don't forget that the warehouse moved to Gdansk.", "the warehouse moved to Gdansk"),
     ("Also remember that invoices above 5,000 euros need two signatures.", "invoices above 5,000 euros need"),
@@ -41,7 +50,10 @@ const KEPT: &[(&str, &str)] = &[
     ("Make a note that Dr. Okafor's extension is 4417.", "Okafor's extension is 4417"),
     ("make a mental note: the blue switch is vlan 30", "the blue switch is vlan 30"),
     ("Add to your memory: our mascot is a pelican named Bruno.", "our mascot is a pelican named Bruno"),
-    ("Store this in memory: the licence server is lic02.example.internal.", "the licence server is lic02.example.internal"),
+    (
+        "Store this in memory: the licence server is lic02.example.internal.",
+        "the licence server is lic02.example.internal",
+    ),
     ("Put this in your memory: the CEO's assistant is Greta Lindqvist.", "assistant is Greta Lindqvist"),
     ("Remember for next time: the venue only takes cash.", "the venue only takes cash"),
     ("For next time, remember that the ferry leaves from pier 7.", "the ferry leaves from pier 7"),
@@ -132,22 +144,54 @@ const OTHERS: &[&str] = &[
 
 /// Ways to ask, around a fact.
 const ASKS: &[&str] = &[
-    "Remember: {}", "Remember that {}", "Please remember that {}", "remember, {}", "Don't forget that {}", "Don’t forget: {}",
-    "Keep in mind that {}", "Make a note: {}", "Make a note that {}", "Note for later: {}", "For future reference, {}",
-    "Note to self: {}", "Could you please remember that {}?", "I want you to remember that {}", "Remember this: {}",
-    "Write this down: {}", "Please memorize: {}", "Bear in mind that {}", "{}, please remember that.",
-    "{} Remember that.", "Also, don't forget: {}", "Remember for next time: {}", "Oh, and remember that {}",
+    "Remember: {}",
+    "Remember that {}",
+    "Please remember that {}",
+    "remember, {}",
+    "Don't forget that {}",
+    "Don’t forget: {}",
+    "Keep in mind that {}",
+    "Make a note: {}",
+    "Make a note that {}",
+    "Note for later: {}",
+    "For future reference, {}",
+    "Note to self: {}",
+    "Could you please remember that {}?",
+    "I want you to remember that {}",
+    "Remember this: {}",
+    "Write this down: {}",
+    "Please memorize: {}",
+    "Bear in mind that {}",
+    "{}, please remember that.",
+    "{} Remember that.",
+    "Also, don't forget: {}",
+    "Remember for next time: {}",
+    "Oh, and remember that {}",
 ];
 const FACTS: &[&str] = &[
-    "the invoice series begins with RX-70.", "our landlord is called Brandt.", "my flight number is TP 1187.",
-    "the eastern gate is locked from 21:00 on.", "we have 48 seats in the small hall.",
-    "the mirror is at mirror-7.example.net.", "her extension is 611.", "I have a meeting with Noor each Monday.",
+    "the invoice series begins with RX-70.",
+    "our landlord is called Brandt.",
+    "my flight number is TP 1187.",
+    "the eastern gate is locked from 21:00 on.",
+    "we have 48 seats in the small hall.",
+    "the mirror is at mirror-7.example.net.",
+    "her extension is 611.",
+    "I have a meeting with Noor each Monday.",
 ];
 /// The same words where nobody asks for it.
 const NO_ASKS: &[&str] = &[
-    "I remember that {}", "Do you remember that {}", "She said: remember that {}", "> Remember: {}", "He remembers that {}",
-    "You don't have to remember that {}", "```\nRemember: {}\n```", "Translate this: remember that {}",
-    "Do you remember whether {}", "I'll remember that {}", "Remember when {}", "If I remember correctly, {}",
+    "I remember that {}",
+    "Do you remember that {}",
+    "She said: remember that {}",
+    "> Remember: {}",
+    "He remembers that {}",
+    "You don't have to remember that {}",
+    "```\nRemember: {}\n```",
+    "Translate this: remember that {}",
+    "Do you remember whether {}",
+    "I'll remember that {}",
+    "Remember when {}",
+    "If I remember correctly, {}",
     "Rewrite the module and split it in two; keep in mind that {} Then add tests.",
 ];
 
@@ -177,7 +221,8 @@ fn what_only_sounds_like_it_is_not() {
 /// Every way to ask, for every fact, alone and within a message; and the same facts where nobody asks.
 #[test]
 fn every_wording_keeps_every_fact_in_its_own_words() {
-    let around = [("", ""), ("Thanks, that worked. ", ""), ("", " How late is it in Lima?"), ("Good morning!\n", "\nBye.")];
+    let around =
+        [("", ""), ("Thanks, that worked. ", ""), ("", " How late is it in Lima?"), ("Good morning!\n", "\nBye.")];
     for (at, ask) in ASKS.iter().enumerate() {
         for (nth, fact) in FACTS.iter().enumerate() {
             let (before, after) = around[(at + nth) % around.len()];

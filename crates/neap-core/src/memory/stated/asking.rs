@@ -69,9 +69,9 @@ fn after_ask(sentence: &str) -> Option<(&str, Joint)> {
         let Some(words) = head else { break };
         let is_bare_verb = ASK_VERBS_BARE.has_entry(&rest[words.clone()]);
         let after = rest[words.end..].trim_start();
-        let after = ASK_LATER.find_first(after.trim_start_matches([',', ' '])).map_or(after, |later| {
-            after.trim_start_matches([',', ' '])[later.end..].trim_start()
-        });
+        let after = ASK_LATER
+            .find_first(after.trim_start_matches([',', ' ']))
+            .map_or(after, |later| after.trim_start_matches([',', ' '])[later.end..].trim_start());
         let joint = joint_of(after).filter(|(joint, _)| match joint {
             Joint::Colon | Joint::Comma => true,
             Joint::That => verb.is_some(),
@@ -91,7 +91,8 @@ fn joint_of(after: &str) -> Option<(Joint, &str)> {
     if let Some(rest) = after.strip_prefix(':') {
         return Some((Joint::Colon, rest.trim_start()));
     }
-    if let Some(rest) = after.strip_prefix(',').or_else(|| dashes.iter().find_map(|dash| after.strip_prefix(dash))) {
+    if let Some(rest) = after.strip_prefix(',').or_else(|| dashes.iter().find_map(|dash| after.strip_prefix(dash)))
+    {
         return Some((Joint::Comma, rest.trim_start()));
     }
     if let Some(rest) = after.strip_prefix("that ") {

@@ -16,9 +16,9 @@ const POLITE: &[&str] = &["please ", "can you ", "could you ", "would you ", "no
 /// Names before a colon at which the person speaks on.
 const OWN_LABELS: &[&str] = &[
     "btw", "by the way", "fyi", "note", "ps", "p s", "p.s", "reminder", "remember", "also", "me", "preference",
-    "preferences", "nb", "style", "rule", "rules", "important", "please remember", "also remember", "remember this",
-    "take note", "note this", "please note", "dont forget", "please memorize", "please memorise", "memorize",
-    "memorise", "to remember", "just remember",
+    "preferences", "nb", "style", "rule", "rules", "important", "please remember", "also remember",
+    "remember this", "take note", "note this", "please note", "dont forget", "please memorize", "please memorise",
+    "memorize", "memorise", "to remember", "just remember",
 ];
 const LOG_LEVELS: &[&str] = &["error", "warn", "warning", "info", "debug", "trace", "fatal", "panic", "traceback"];
 
