@@ -133,7 +133,7 @@ async fn what_a_model_remembers_too_is_one_memory() {
         ("", "Staging DB: heron-42, port 6432"),
     ] {
         let mut stage = mute("6000").await;
-        let call = ("remember", json!({"subject": subject, "content": content}));
+        let call = ("remember", json!({"kind": "fact", "subject": subject, "text": content}));
         let reply = stage.say(said, &[call], "I will.").await;
         assert_eq!(reply.refusals, Vec::<String>::new());
         let agent = stage.engine.agent().await.expect("it is read").expect("an agent");
