@@ -7,6 +7,7 @@ use neap_core::memory::knowledge::changed_memory;
 use neap_core::session::event::RecordedEvent;
 use neap_core::turn::{
     Input, Machine, ModelReply, ModelRequest, Progress, Step, StreamedText, Turn, TurnContext, TurnOutcome,
+    read_reply,
 };
 use neap_model::ModelError;
 use neap_model::compute::run_in_place;
@@ -175,13 +176,15 @@ impl Driver<'_> {
             }
         };
         match reply {
-            Some(Ok(mut reply)) => {
-                reply.take_calls_from_text(&request.tools);
-                let rest = streamed.rest_of(&reply);
-                if !request.buffer_output && !rest.is_empty() {
-                    observer.on_text(rest);
+            Some(Ok(reply)) => {
+                let input = read_reply(request, reply);
+                if let Input::Replied(reply) = &input {
+                    let rest = streamed.rest_of(reply);
+                    if !request.buffer_output && !rest.is_empty() {
+                        observer.on_text(rest);
+                    }
                 }
-                Input::Replied(reply)
+                input
             }
             Some(Err(error)) => Input::ModelFailed { message: error.to_string(), partial: streamed.into_text() },
             None => Input::Interrupted { partial: streamed.into_text() },

@@ -13,7 +13,7 @@ impl Session {
     pub(crate) async fn apply_rules_before(&mut self, text: &str, observer: &mut dyn TurnObserver) {
         let now = self.parts.clock.now();
         let Some(rules) = &mut self.rules else { return };
-        if let Some(action) = rules.observe_message(&self.stream.state, text, now) {
+        for action in rules.observe_message(&self.stream.state, text, now) {
             self.apply_rule(action, observer).await;
         }
     }
@@ -21,11 +21,12 @@ impl Session {
     /// Opens or closes what that message asked for and the model did not do.
     pub(crate) async fn apply_rules_after(&mut self, reply: &mut TurnReply, observer: &mut dyn TurnObserver) {
         let Some(rules) = &mut self.rules else { return };
-        let has_called = reply.ledger.cost.calls > 1 || !reply.refusals.is_empty();
+        let has_called = reply.tool_calls > 0 || !reply.refusals.is_empty();
         let (action, has_taken_over) = rules.observe_end(&self.stream.state, has_called);
         if has_taken_over {
             observer.on_banner(&Banner::KeptByRule);
             reply.banners.push(Banner::KeptByRule);
+            self.withdraw_tools();
         }
         if let Some(action) = action {
             reply.banners.extend(self.apply_rule(action, observer).await);

@@ -43,6 +43,8 @@ pub struct TurnReply {
     pub banners: Vec<Banner>,
     /// Tool calls that were refused, and why.
     pub refusals: Vec<String>,
+    /// How many tool calls the model made.
+    pub tool_calls: u64,
     /// The log that the exchange went to.
     pub scope: Scope,
     /// The account of the prompt.
@@ -81,6 +83,8 @@ pub struct Session {
     interrupt: Interrupt,
     /// Where the program keeps efforts if the model does not.
     pub(crate) rules: Option<EffortRules>,
+    /// Whether the model is offered none of Neap's tools, because it calls none.
+    is_without_tools: bool,
 }
 
 impl Session {
@@ -92,7 +96,7 @@ impl Session {
         tools: ToolSet,
     ) -> Self {
         let rules = parts.keeps_efforts_by_rule.then(EffortRules::default);
-        Self { id, parts, stream, counter, tools, interrupt: Interrupt::default(), rules }
+        Self { id, parts, stream, counter, tools, interrupt: Interrupt::default(), rules, is_without_tools: false }
     }
 
     /// Sends a message and returns the reply. The turn is durable when this returns; the message is durable before
@@ -285,12 +289,16 @@ impl Session {
     /// Changes a setting for good; one that leaves no room for a message is refused and changes nothing.
     pub async fn set(&mut self, key: &str, value: &str) -> Result<(), EngineError> {
         self.recover().await?;
-        let Self { parts, stream, tools, counter, .. } = self;
+        let Self { parts, stream, tools, counter, is_without_tools, .. } = self;
         let mut recorder = Recorder::new(parts);
         loop {
             let mut policy = stream.state.policy().clone();
             policy.set(key, value)?;
-            let fitting = tools_of(parts, stream, &policy, counter.as_ref());
+            let fitting = if *is_without_tools {
+                ToolSet::host_only(counter.as_ref(), parts.host_tools.specs())
+            } else {
+                tools_of(parts, stream, &policy, counter.as_ref())
+            };
             check_budget(&policy, &fitting, counter.as_ref())?;
             let decided = vec![stream.state.record(parts.clock.now(), SessionEvent::PolicyChanged { policy })];
             if !recorder.commit(stream, decided).await?.is_stale() {
@@ -303,6 +311,13 @@ impl Session {
                 return Ok(());
             }
         }
+    }
+
+    /// Offers the model no tools any more but the host's, until the session is opened anew.
+    pub(crate) fn withdraw_tools(&mut self) {
+        self.is_without_tools = true;
+        self.tools = ToolSet::host_only(self.counter.as_ref(), self.parts.host_tools.specs());
+        self.stream.sent.invalidate();
     }
 
     async fn prepare_message(&self, message: Message) -> CountedMessage {
@@ -345,10 +360,14 @@ impl Session {
         driver.said_at = said_at;
         let turn = Turn::new(&driver.turn_context(stream), author, user_message, reply_message, stored_id)?;
         match driver.run_turn(stream, turn, observer).await {
-            Ok(TurnOutcome { turn, reply, incomplete, banners, refusals, scope, ledger }) => match reply {
-                Ok(text) => Ok(TurnReply { turn, text, incomplete, banners, refusals, scope, ledger }),
-                Err(reason) => Err(EngineError::NoReply { turn, reason }),
-            },
+            Ok(TurnOutcome { turn, reply, incomplete, banners, refusals, tool_calls, scope, ledger }) => {
+                match reply {
+                    Ok(text) => {
+                        Ok(TurnReply { turn, text, incomplete, banners, refusals, tool_calls, scope, ledger })
+                    }
+                    Err(reason) => Err(EngineError::NoReply { turn, reason }),
+                }
+            }
             Err(EngineError::Store(StoreError::DuplicateTurn { turn })) if turn_id.is_some() => {
                 self.recover().await?;
                 self.stored_reply(turn, text).await
@@ -374,7 +393,8 @@ impl Session {
             explanation.reply.ok_or_else(|| EngineError::NoTurn { session: self.stream.id.clone(), turn })?;
         let scope = explanation.scope.unwrap_or(Scope::Ambient);
         let (ledger, incomplete) = (explanation.ledger.unwrap_or_default(), explanation.incomplete);
-        Ok(TurnReply { turn, text, incomplete, banners: Vec::new(), refusals: Vec::new(), scope, ledger })
+        let (banners, refusals) = (Vec::new(), Vec::new());
+        Ok(TurnReply { turn, text, incomplete, banners, refusals, tool_calls: 0, scope, ledger })
     }
 
     /// Drops what a cancelled turn decided but never made durable, and closes the turn; its message stays.

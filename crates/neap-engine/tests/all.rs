@@ -20,6 +20,7 @@ mod memories_kept;
 mod memories_pressed;
 mod memory_tokens;
 mod outage;
+mod provider_counts;
 mod recall;
 mod replay;
 mod said_at;

@@ -228,6 +228,7 @@ mod tests {
             messages: vec![Message::user("hi")],
             tools: Arc::new([]),
             may_call_tools: reply_may_call,
+            offers_tools: reply_may_call,
             buffer_output: false,
         }
     }

@@ -24,6 +24,7 @@ fn request() -> ModelRequest {
         messages: vec![Message::system("rules"), Message::user("hi")],
         tools: Arc::new([tool]),
         may_call_tools: true,
+        offers_tools: true,
         buffer_output: false,
     }
 }

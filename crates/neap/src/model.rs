@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use neap_core::base::cost::{Cost, fitting_budget, raised_budget};
-use neap_core::base::token_ratio::{RequestBudget, TokenScale};
-use neap_core::base::tokens::Tokens;
+use neap_core::base::cost::Cost;
+use neap_core::base::token_ratio::AssumedRatio;
 use neap_core::client::WireApi;
 use neap_engine::Session;
 use neap_model::client::{ApiKey, BaseUrl, Client, ClientOptions, default_base_url};
@@ -28,8 +27,8 @@ pub(crate) struct ChosenModel {
     pub(crate) api: WireApi,
     pub(crate) base_url: BaseUrl,
     is_warned: bool,
-    /// The budget that a session had before it was lowered for this model.
-    wanted_budget: Option<Tokens>,
+    /// What budgets assume of the provider's counts.
+    ratio: AssumedRatio,
 }
 
 /// The name that stands for a model on this machine.
@@ -63,15 +62,9 @@ fn choose_named(data: &DataDir, args: &ModelArgs) -> Result<Option<ChosenModel>,
     options.key = api_key(api, &base_url)?;
     options.reply_tokens_max = Some(profile.reply_tokens());
     options.reasons = profile.reasons;
+    let ratio = AssumedRatio::new(profile.token_estimate());
     let client = Client::new(options).map_err(|error| Failure::new(error.to_string()))?;
-    Ok(Some(ChosenModel {
-        client: Arc::new(client),
-        profile,
-        api,
-        base_url,
-        is_warned: false,
-        wanted_budget: None,
-    }))
+    Ok(Some(ChosenModel { client: Arc::new(client), profile, api, base_url, is_warned: false, ratio }))
 }
 
 /// The model that summarises, if not the built-in summariser; uses the same address.
@@ -97,22 +90,25 @@ impl ChosenModel {
         prices.map(|(key, value)| (key.to_owned(), value.to_string())).chain(set).collect()
     }
 
-    /// Lowers the context budget of a session that was created for a larger model.
+    /// Lowers the context budget of a session that was created for a larger model. Budgets are in the provider's tokens, of
+    /// which the most is assumed until it reports some.
     pub(crate) async fn fit_budget(&mut self, session: &mut Session) -> Result<(), Failure> {
+        self.assume(session).await?;
         let Some(window) = self.profile.context_tokens_max() else { return Ok(()) };
-        let scale = TokenScale::new(self.profile.token_estimate(), None, None);
-        let limit = RequestBudget { limit: window, scale, new: Tokens::ZERO }.ours();
-        let budget = session.state().policy().context_budget();
-        if budget > limit {
-            self.wanted_budget = Some(budget);
-            session.set("context_tokens_max", &limit.0.to_string()).await?;
+        let budget = session.state().policy().context_tokens_max;
+        if budget > window.0 {
+            session.set("context_tokens_max", &window.0.to_string()).await?;
             out::print_notice(format!(
                 "this model accepts {} tokens besides its reply: context_tokens_max was {} and is now lowered to that",
-                thousands(limit.0),
-                thousands(budget.0)
+                thousands(window.0),
+                thousands(budget)
             ));
         }
         Ok(())
+    }
+
+    async fn assume(&self, session: &mut Session) -> Result<(), Failure> {
+        assume_ratio(session, self.ratio.per_mille()).await
     }
 
     /// Usage since the last call; `None` if the provider does not report it.
@@ -121,8 +117,8 @@ impl ChosenModel {
         (usage.calls > 0).then_some(usage)
     }
 
-    /// Compares the provider's token count with ours. If it is higher, warns once and lowers the budget until the
-    /// provider's count fits; if it leaves more room than was assumed, raises a lowered budget again.
+    /// Compares the provider's token count with ours, and has budgets assume what it shows. If it is higher than was assumed,
+    /// that is said.
     pub(crate) async fn adjust_budget(
         &mut self,
         session: &mut Session,
@@ -134,10 +130,6 @@ impl ChosenModel {
             return Ok(());
         }
         let (theirs, ours) = (usage.input, ours.sent);
-        self.raise_budget(session, ours, theirs).await?;
-        if theirs <= ours {
-            return Ok(());
-        }
         if !self.is_warned && theirs.0 * 100 > ours.0 * (100 + WARN_PERCENT) {
             self.is_warned = true;
             let (theirs, ours) = (thousands(theirs.0), thousands(ours.0));
@@ -145,37 +137,26 @@ impl ChosenModel {
                 "the provider counts {theirs} tokens where Neap counts {ours}: the real cost is higher than shown"
             ));
         }
-        let budget = session.state().policy().context_budget();
-        let limit = self.profile.context_tokens_max();
-        if let Some(fitting) = limit.and_then(|limit| fitting_budget(budget, ours, theirs, limit)) {
-            session.set("context_tokens_max", &fitting.0.to_string()).await?;
-            out::print_notice(format!(
-                "context_tokens_max is now {}, so that prompts fit by the provider's count",
-                thousands(fitting.0)
-            ));
+        let before = self.ratio.per_mille();
+        if let Some(now) = self.ratio.observe(ours, theirs) {
+            self.assume(session).await?;
+            if now > before {
+                out::print_notice(format!(
+                    "{} of Neap's tokens are now taken for 1,000 of the provider's, so that prompts fit by the provider's count",
+                    thousands(1_000_000 / now)
+                ));
+            }
         }
         Ok(())
     }
 }
 
-impl ChosenModel {
-    async fn raise_budget(&self, session: &mut Session, ours: Tokens, theirs: Tokens) -> Result<(), Failure> {
-        let (Some(wanted), Some(limit)) = (self.wanted_budget, self.profile.context_tokens_max()) else {
-            return Ok(());
-        };
-        let budget = session.state().policy().context_budget();
-        if let Some(room) = raised_budget(budget, wanted, ours, theirs, limit) {
-            session.set("context_tokens_max", &room.0.to_string()).await?;
-            out::print_notice(format!(
-                "context_tokens_max is now {} instead of {}: the provider counts {} tokens where Neap counts {}",
-                thousands(room.0),
-                thousands(budget.0),
-                thousands(theirs.0),
-                thousands(ours.0)
-            ));
-        }
-        Ok(())
+/// Has a session's budget assume so many of its provider's tokens for a thousand of ours.
+pub(crate) async fn assume_ratio(session: &mut Session, per_mille: u64) -> Result<(), Failure> {
+    if session.state().policy().provider_tokens_per_mille != per_mille {
+        session.set("provider_tokens_per_mille", &per_mille.to_string()).await?;
     }
+    Ok(())
 }
 
 /// The user's profiles first, then the built-in ones.

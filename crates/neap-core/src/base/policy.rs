@@ -3,15 +3,16 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::token_ratio::UNSEEN_PER_MILLE;
 use crate::base::tokens::Tokens;
 
 macro_rules! policy {
-    ($( #[doc = $doc:literal] $key:ident = $default:literal in $range:expr ),* $(,)?) => {
+    ($( #[doc = $doc:literal] $(#[serde($($form:tt)*)])? $key:ident = $default:literal in $range:expr ),* $(,)?) => {
         /// The settings of one session.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(default)]
         pub struct Policy {
-            $( #[doc = $doc] pub $key: u64, )*
+            $( #[doc = $doc] $(#[serde($($form)*)])? pub $key: u64, )*
         }
 
         impl Default for Policy {
@@ -73,6 +74,9 @@ policy! {
 
     /// Hard limit on tokens sent to the model, tool schemas included.
     context_tokens_max = 16_000 in 256..=10_000_000,
+    /// Tokens that the model's provider counts for a thousand of Neap's; `context_tokens_max` is in the provider's.
+    #[serde(skip_serializing_if = "is_as_ours")]
+    provider_tokens_per_mille = 1_000 in 300..=10_000,
     /// Longest summary of a concluded effort.
     summary_tokens_max = 256 in 16..=4_096,
     /// Longest part of a log, taken from its end, that a summariser is given.
@@ -117,6 +121,11 @@ policy! {
     false_decay_turns = 2 in 0..=1_000,
     /// Longest accepted message, in bytes.
     message_bytes_max = 8_388_608 in 1_024..=67_108_864,
+}
+
+/// Whether a provider counts as we do.
+fn is_as_ours(per_mille: &u64) -> bool {
+    *per_mille == 1_000
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -214,8 +223,19 @@ impl Policy {
         self.epoch_turns_max == 1
     }
 
+    /// The budget in Neap's tokens, for text that the provider has counted.
     pub fn context_budget(&self) -> Tokens {
-        Tokens(self.context_tokens_max)
+        self.budget_with(Tokens::ZERO)
+    }
+
+    /// The same for a prompt of which `new` tokens were in none that the provider has counted.
+    pub fn budget_with(&self, new: Tokens) -> Tokens {
+        let known = self.provider_tokens_per_mille;
+        // Where the provider counts as we do, it does so for any text.
+        let unseen = if known == 1_000 { known } else { known.max(UNSEEN_PER_MILLE) };
+        let budget = self.context_tokens_max.saturating_mul(1_000);
+        let left = budget.saturating_sub((unseen - known).saturating_mul(new.0));
+        Tokens((left / known).max(budget / unseen))
     }
 
     /// Target length for the summary of a span: an eighth of it, at least 128, at most the cap.

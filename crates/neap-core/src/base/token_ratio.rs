@@ -20,6 +20,12 @@ const DECAY: u64 = 8;
 /// What is added to a ratio without evidence of the same conversation, in per mille; it shrinks with each report.
 const MARGIN_FIRST: u64 = 120;
 const MARGIN_MIN: u64 = 20;
+/// What text that the provider has not counted may cost, unless a profile says more, in per mille.
+pub const UNSEEN_PER_MILLE: u64 = 1_600;
+/// An assumed ratio that was too low rises by this fraction more than is needed: each change may rewrite the prompt.
+const RISE_DIVISOR: u64 = 16;
+/// It falls by at least this fraction.
+const FALL_DIVISOR: u64 = 8;
 /// Models remembered in one place, the least recently used being forgotten.
 const MODELS_MAX: usize = 16;
 
@@ -165,6 +171,40 @@ impl RequestBudget {
         let new = self.new.min(ours);
         let known = (ours - new).0.saturating_mul(self.scale.upper);
         Tokens(known.saturating_add(new.0.saturating_mul(self.scale.worst)).div_ceil(ONE))
+    }
+}
+
+/// What a conversation's budget assumes: the worst until its provider reports, and then what it reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AssumedRatio {
+    estimate: TokenEstimate,
+    reported: TokenRatio,
+    per_mille: u64,
+}
+
+impl AssumedRatio {
+    pub fn new(estimate: TokenEstimate) -> Self {
+        Self { estimate, reported: TokenRatio::default(), per_mille: estimate.worst }
+    }
+
+    pub fn per_mille(&self) -> u64 {
+        self.per_mille
+    }
+
+    /// Takes a report; returns the new ratio if it changes.
+    pub fn observe(&mut self, ours: Tokens, theirs: Tokens) -> Option<u64> {
+        self.reported.observe(ours, theirs);
+        if self.reported.reports == 0 {
+            return None;
+        }
+        let needed = TokenScale::new(self.estimate, Some(self.reported), None).upper;
+        let rises = needed > self.per_mille;
+        let falls = needed + self.per_mille / FALL_DIVISOR <= self.per_mille;
+        if !rises && !falls {
+            return None;
+        }
+        self.per_mille = needed + if rises { needed / RISE_DIVISOR } else { 0 };
+        Some(self.per_mille)
     }
 }
 

@@ -2,12 +2,16 @@
 //!
 //! While the model may still do it, the rules only watch. They take over once the model has called nothing in
 //! [`MISSES_MAX`] turns in which a person began work or said that it is over; a call in between starts the count anew.
-//! From then on work begins and ends as in a client's conversation ([`TopicTracker`]).
+//! From then on work begins where it is announced, or where it is stated and nothing is in hand. While something is in
+//! hand, figures, files and troubles are its details: other work begins only where a person asks for it in plain words,
+//! or states it after a long pause. Work ends only on an explicit sign.
 
-use super::topics::{TopicChange, TopicTracker};
+use super::topics::{NAME_WORDS, PAUSE_MS, TopicChange, TopicTracker};
 use crate::base::ids::Stamp;
 use crate::session::state::SessionState;
-use crate::text::opening::{OpeningKind, find_opening};
+use crate::text::completion::{Addressee, find_completion};
+use crate::text::opening::{OpeningKind, find_opening, opening_name};
+use crate::text::phrases::{FOLLOW_UP, normalize};
 
 /// Turns without a call in which one was due.
 const MISSES_MAX: u64 = 2;
@@ -30,6 +34,7 @@ enum Sign {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EffortRules {
     topics: TopicTracker,
+    last: Option<Stamp>,
     misses: u64,
     /// The work that was begun last and has no effort.
     missed_work: Option<String>,
@@ -40,19 +45,36 @@ pub struct EffortRules {
 
 impl EffortRules {
     /// Takes a person's message, before the model does; returns what must be done first.
-    pub fn observe_message(&mut self, state: &SessionState, message: &str, now: Stamp) -> Option<RuleAction> {
+    pub fn observe_message(&mut self, state: &SessionState, message: &str, now: Stamp) -> Vec<RuleAction> {
         self.sign = None;
-        match self.topics.observe_user(message, now) {
-            TopicChange::Opens(name) if self.has_taken_over => return Some(RuleAction::Enter(name)),
-            TopicChange::Opens(name) if is_due(state, message) => {
+        let is_paused = self.last.replace(now).is_some_and(|last| now.0.saturating_sub(last.0) >= PAUSE_MS);
+        let change = self.topics.observe_user(message, now);
+        let is_active = state.active_effort().is_some();
+        if change == TopicChange::Closes {
+            if let Some(name) = next_work(message).filter(|_| self.has_taken_over) {
+                let close = is_active.then_some(RuleAction::Close);
+                return close.into_iter().chain([RuleAction::Enter(name)]).collect();
+            }
+            self.sign = (is_active || self.missed_work.is_some()).then_some(Sign::Ends);
+            return Vec::new();
+        }
+        let is_other = matches!(change, TopicChange::Opens(_));
+        let Some(kind) = find_opening(message).map(|opening| opening.kind) else { return Vec::new() };
+        let declared = kind == OpeningKind::Declared;
+        if !self.has_taken_over {
+            if let TopicChange::Opens(name) = change
+                && (declared || !is_active)
+            {
                 (self.sign, self.missed_work) = (Some(Sign::Begins), Some(name));
             }
-            TopicChange::Closes if state.active_effort().is_some() || self.missed_work.is_some() => {
-                self.sign = Some(Sign::Ends);
-            }
-            TopicChange::Opens(_) | TopicChange::Closes | TopicChange::Continues => {}
+            return Vec::new();
         }
-        None
+        let begins = match is_active {
+            true => declared || is_other && (kind == OpeningKind::Asked || is_paused),
+            false => declared || is_other || !FOLLOW_UP.begins(&normalize(message)),
+        };
+        let name = if begins { opening_name(message, NAME_WORDS) } else { None };
+        name.map(RuleAction::Enter).into_iter().collect()
     }
 
     /// Takes the end of that turn; returns what must be done now, and whether the rules took over just now.
@@ -77,53 +99,13 @@ impl EffortRules {
     }
 }
 
-/// Whether a model that keeps efforts would open one for the message.
-fn is_due(state: &SessionState, message: &str) -> bool {
-    let kind = find_opening(message).map(|opening| opening.kind);
-    kind == Some(OpeningKind::Declared) || (kind.is_some() && state.active_effort().is_none())
+/// The work that a message begins after it says that other work is over.
+fn next_work(message: &str) -> Option<String> {
+    let after = find_completion(message, Addressee::Agent)?.rest;
+    find_opening(&after)?;
+    opening_name(&after, NAME_WORDS)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const WORK: &str = "Users get a 401 an hour after login, help me find out why";
-    const OTHER: &str = "New topic: the nightly backup of the billing database fails";
-    const CHATTER: &str = "Which planet has the most moons?";
-    const DONE: &str = "That fixed it, we are done with this.";
-
-    /// Says messages to a model that calls something in the turns that are marked; gives what the rules did, and in
-    /// which turn they took over.
-    fn run(turns: &[(&str, bool)]) -> (Vec<(usize, RuleAction)>, Option<usize>) {
-        let (state, mut rules) = (SessionState::default(), EffortRules::default());
-        let (mut done, mut since) = (Vec::new(), None);
-        for (at, (message, has_called)) in turns.iter().enumerate() {
-            done.extend(rules.observe_message(&state, message, Stamp(at as i64)).map(|action| (at, action)));
-            let (action, took_over) = rules.observe_end(&state, *has_called);
-            done.extend(action.map(|action| (at, action)));
-            since = since.or(took_over.then_some(at));
-        }
-        (done, since)
-    }
-
-    #[test]
-    fn the_rules_take_over_from_a_model_that_calls_nothing() {
-        let (done, since) =
-            run(&[(WORK, false), (CHATTER, false), (OTHER, false), (CHATTER, false), (WORK, false)]);
-        assert_eq!(since, Some(2), "{done:?}");
-        let at: Vec<usize> = done.iter().map(|(at, _)| *at).collect();
-        assert_eq!(at, [2, 4], "what was missed at once, what comes before its turn: {done:?}");
-        assert!(matches!(&done[0].1, RuleAction::Enter(name) if name.contains("backup")), "{done:?}");
-    }
-
-    #[test]
-    fn a_model_that_calls_keeps_its_efforts_itself() {
-        let turns = [(WORK, false), (CHATTER, true), (OTHER, false), (WORK, true), (OTHER, true), (DONE, false)];
-        assert_eq!(run(&turns), (Vec::new(), None));
-    }
-
-    #[test]
-    fn talk_alone_is_no_miss() {
-        assert_eq!(run(&[(CHATTER, false); 40]), (Vec::new(), None));
-    }
-}
+#[path = "effort_rules_tests.rs"]
+mod tests;

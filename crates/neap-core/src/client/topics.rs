@@ -23,10 +23,10 @@ const SHARED_MAX_PERCENT: usize = 8;
 const SHARED_MAX_REQUEST_PERCENT: usize = 34;
 /// The same after a long pause.
 const SHARED_MAX_PAUSED_PERCENT: usize = 50;
-const PAUSE_MS: i64 = 4 * 3_600 * 1_000;
+pub(super) const PAUSE_MS: i64 = 4 * 3_600 * 1_000;
 /// Bytes scanned from the start of a text.
 const SCAN_BYTES: usize = 4_096;
-const NAME_WORDS: usize = 4;
+pub(super) const NAME_WORDS: usize = 4;
 
 /// How a message relates to the current work.
 #[derive(Debug, Clone, PartialEq, Eq)]

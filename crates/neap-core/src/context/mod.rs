@@ -115,7 +115,8 @@ pub struct BudgetTooSmall {
 pub fn check_budget(policy: &Policy, tools: &ToolSet, counter: &dyn TokenCounter) -> Result<(), BudgetTooSmall> {
     let rules = counter.count(&system::protocol(tools));
     let protocol = REPLY_PRIMING + system::MESSAGE_OVERHEAD + rules + system::NOTE_TOKENS_MAX;
-    let (budget, message) = (policy.context_budget(), this_turn::message_tokens_min());
+    // Whatever the provider counts for a message that it has not seen.
+    let (budget, message) = (policy.budget_with(Tokens(u64::MAX)), this_turn::message_tokens_min());
     let floor = protocol + tools.tokens() + message;
     if floor <= budget {
         return Ok(());
@@ -205,7 +206,7 @@ impl Assembler<'_> {
     ) -> Result<Assembled, BudgetTooSmall> {
         let Assembler { state, logs, tools, counter, .. } = *self;
         check_budget(state.policy(), tools, counter)?;
-        let budget = state.policy().context_budget();
+        let budget = state.policy().budget_with(this_turn.tokens());
         let mut ledger = Ledger { budget, evicted: selection.evicted as u64, ..Ledger::default() };
 
         let (protocol, note) = (system::protocol(tools), system::note(tools));

@@ -134,6 +134,15 @@ impl Turn {
 
     fn outcome(&self, reply: Result<String, AbandonReason>, banners: Vec<Banner>, scope: Scope) -> TurnOutcome {
         let (refusals, ledger) = (self.refusals.clone(), self.ledger.clone());
-        TurnOutcome { turn: self.turn, reply, incomplete: None, banners, refusals, scope, ledger }
+        TurnOutcome {
+            turn: self.turn,
+            reply,
+            incomplete: None,
+            banners,
+            refusals,
+            tool_calls: self.calls_made,
+            scope,
+            ledger,
+        }
     }
 }

@@ -34,6 +34,7 @@ pub(super) fn learn_input(input: Input) -> LearnInput {
         | Input::Fetched(_)
         | Input::Found(_)
         | Input::Replied(_)
+        | Input::WroteCalls(_)
         | Input::ModelFailed { .. }
         | Input::Interrupted { .. }
         | Input::Summarized(_)

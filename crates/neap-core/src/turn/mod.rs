@@ -10,6 +10,7 @@
 //! again.
 
 mod agent_context;
+mod bare_calls;
 mod censor_checks;
 mod context;
 mod effort_search;
@@ -42,7 +43,7 @@ pub use limits::truncate_message;
 pub use standalone::{StandaloneOutcome, StandaloneToolCall};
 use step::TurnProgress;
 pub use step::{Input, Machine, ModelReply, ModelRequest, Progress, Step, TurnEnd, TurnError, TurnOutcome};
-pub use text_calls::StreamedText;
+pub use text_calls::{StreamedText, read_reply};
 pub use undo_turn::undo_turn;
 pub use upkeep::Upkeep;
 
@@ -90,6 +91,8 @@ pub struct Turn {
     /// This turn's tool rounds, committed.
     rounds: Vec<(ToolRound, RoundVisibility)>,
     calls_made: u64,
+    /// The model wrote nothing but calls of tools that do not exist, and is asked once more without tools.
+    is_without_tools: bool,
     banners: Vec<Banner>,
     refusals: Vec<String>,
     touched_efforts: BTreeSet<EffortId>,
@@ -188,6 +191,7 @@ impl Machine for Turn {
             (Phase::Compacting(compaction), input) => self.step_compaction(cx, compaction, input),
             (Phase::CommittingSpan, Input::Committed | Input::Stale) => self.load_logs(cx),
             (Phase::CallingModel, Input::Replied(reply)) => self.receive_reply(cx, reply),
+            (Phase::CallingModel, Input::WroteCalls(reply)) => self.retry_without_tools(cx, &reply),
             (Phase::CallingModel, Input::ModelFailed { message, partial }) => self.fail(cx, &message, &partial),
             (Phase::CallingModel, Input::Interrupted { partial }) => self.interrupt(cx, &partial),
             (Phase::CallingTools(round), input) => self.step_call(cx, round, input),
@@ -253,6 +257,7 @@ impl Turn {
             batch: Vec::new(),
             rounds: Vec::new(),
             calls_made: 0,
+            is_without_tools: false,
             banners: Vec::new(),
             refusals: Vec::new(),
             touched_efforts: BTreeSet::new(),

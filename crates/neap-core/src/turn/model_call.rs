@@ -1,5 +1,7 @@
 //! Calls the model: drafts the prompt and makes the summaries it needs first.
 
+use std::sync::Arc;
+
 use super::censor_checks::needs_buffering;
 use super::context::TurnContext;
 use super::span_compaction::{CompactionProgress, SpanCompaction};
@@ -46,11 +48,13 @@ impl Turn {
         self.cost += cost;
         self.ledger = context.ledger.clone();
         self.phase = Phase::CallingModel;
-        let may_call_tools = self.may_call_tools(cx);
+        let may_call_tools = self.may_call_tools(cx) && !self.is_without_tools;
+        let offers_tools = !context.tools.is_empty();
         Progress::Perform(Step::CallModel(ModelRequest {
             messages: context.request_messages(),
-            tools: context.tools,
+            tools: if self.is_without_tools { Arc::new([]) } else { context.tools },
             may_call_tools,
+            offers_tools,
             buffer_output: *self.buffer_output.get_or_insert_with(|| needs_buffering(cx)),
         }))
     }
@@ -106,6 +110,17 @@ impl Turn {
                 self.call_model(cx)
             }
         }
+    }
+
+    /// Asks once more, without tools, a model that wrote nothing but calls of tools that do not exist. If it does so again,
+    /// there is no answer.
+    pub(super) fn retry_without_tools(&mut self, cx: &mut TurnContext<'_>, reply: &ModelReply) -> TurnProgress {
+        if self.is_without_tools {
+            return self.receive_reply(cx, ModelReply::default());
+        }
+        self.add_reply_cost(cx, reply);
+        self.is_without_tools = true;
+        self.call_model(cx)
     }
 
     /// The output is paid for, whatever happens to it.

@@ -61,7 +61,8 @@ pub enum Step {
     Fetch(Handle),
     /// Search this session. → [`Input::Found`].
     Search(Box<TextSearch>),
-    /// Call the model. → [`Input::Replied`], [`Input::ModelFailed`] or [`Input::Interrupted`].
+    /// Call the model. → [`Input::Replied`] or [`Input::WroteCalls`] (see [`read_reply`](super::read_reply)),
+    /// [`Input::ModelFailed`] or [`Input::Interrupted`].
     CallModel(ModelRequest),
     /// Call the summariser. → [`Input::Summarized`].
     Summarize(SummaryRequest),
@@ -86,6 +87,8 @@ pub enum Input {
     /// Best first.
     Found(Vec<FoundText>),
     Replied(ModelReply),
+    /// The model wrote nothing but calls of tools that do not exist.
+    WroteCalls(ModelReply),
     /// The model failed, possibly in the middle of its reply.
     ModelFailed {
         message: String,
@@ -118,6 +121,8 @@ pub struct ModelRequest {
     pub tools: Arc<[ToolSpec]>,
     /// Whether calls in the reply will be run; if not, the model must answer in text now.
     pub may_call_tools: bool,
+    /// Whether the turn offered tools, perhaps in an earlier request.
+    pub offers_tools: bool,
     /// Whether the output is held back for a censor's check.
     pub buffer_output: bool,
 }
@@ -141,6 +146,8 @@ pub struct TurnOutcome {
     pub banners: Vec<Banner>,
     /// What was refused, as the model read it.
     pub refusals: Vec<String>,
+    /// How many tool calls of the model were run.
+    pub tool_calls: u64,
     /// The log that the exchange belongs to.
     pub scope: Scope,
     /// The context of the turn's last model call.

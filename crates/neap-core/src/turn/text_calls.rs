@@ -3,12 +3,13 @@
 
 use serde_json::{Map, Value};
 
-use super::step::ModelReply;
+use super::bare_calls::is_bare_call;
+use super::step::{Input, ModelReply, ModelRequest};
 use crate::base::message::ToolCall;
 use crate::context::tools::{ToolSpec, is_own_tool};
 
 /// What models write around a call, as their templates have it; without a second mark it lasts to the end.
-const MARKS: &[(&str, &str)] = &[
+pub(super) const MARKS: &[(&str, &str)] = &[
     ("<tool_call>", "</tool_call>"),
     ("<tools>", "</tools>"),
     ("<function_call>", "</function_call>"),
@@ -19,12 +20,23 @@ const MARKS: &[(&str, &str)] = &[
     ("[TOOL_CALLS]", ""),
 ];
 /// Members that hold a call's arguments.
-const ARGUMENTS: [&str; 3] = ["arguments", "parameters", "args"];
+pub(super) const ARGUMENTS: [&str; 3] = ["arguments", "parameters", "args"];
+
+/// Reads a reply: calls that it contains as text become calls, and one that is nothing but calls of tools that do not
+/// exist is no reply.
+pub fn read_reply(request: &ModelRequest, mut reply: ModelReply) -> Input {
+    reply.take_calls_from_text(&request.tools);
+    if reply.calls.is_empty() && is_bare_call(request, &reply.text) {
+        Input::WroteCalls(reply)
+    } else {
+        Input::Replied(reply)
+    }
+}
 
 impl ModelReply {
     /// Takes the calls that end its text, if these are calls of Neap's own tools that were offered, and nothing but
     /// calls. Another program's tools run only where the model's protocol names them.
-    pub fn take_calls_from_text(&mut self, offered: &[ToolSpec]) {
+    fn take_calls_from_text(&mut self, offered: &[ToolSpec]) {
         if !self.calls.is_empty() {
             return;
         }
@@ -205,10 +217,11 @@ mod tests {
     #[test]
     fn several_calls_and_words_before_them_are_taken_apart() {
         let status = r#"{"name": "effort_status"}"#;
-        let (rest, calls) = taken(&format!("{status}\n{status}"));
+        let search = r#"{"name": "search_efforts", "arguments": {"query": "login"}}"#;
+        let (rest, calls) = taken(&format!("{status}\n{search}"));
         assert_eq!((rest.as_str(), calls.len(), calls[0].1.as_str()), ("", 2, "{}"));
         let (rest, calls) =
-            taken(&format!("Let me look.\n\n<tool_call>{status}</tool_call>\n<tool_call>{status}</tool_call>"));
+            taken(&format!("Let me look.\n\n<tool_call>{status}</tool_call>\n<tool_call>{search}</tool_call>"));
         assert_eq!((rest.as_str(), calls.len()), ("Let me look.", 2));
     }
 

@@ -50,6 +50,7 @@ fn build_request(request: &SummaryRequest) -> ModelRequest {
         messages: vec![Message::system(system), data],
         tools: Arc::new([]),
         may_call_tools: false,
+        offers_tools: false,
         buffer_output: false,
     }
 }

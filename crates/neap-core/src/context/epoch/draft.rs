@@ -64,7 +64,7 @@ impl PromptDraft {
             PromptDraft::Rewritten { assembled, epoch } => (assembled.context, epoch.map(|(epoch, _)| *epoch)),
             PromptDraft::Extended { context, epoch } => (context, Some(*epoch)),
         };
-        *prompt = epoch;
+        *prompt = epoch.map(|epoch| Epoch { sent: context.tokens(), ..epoch });
         context
     }
 }
@@ -122,7 +122,7 @@ impl Assembler<'_> {
         let turn = ThisTurn { turn: self.state.turn().next(), ..ThisTurn::default() };
         match self.draft(sent, turn, now) {
             Ok(PromptDraft::Extended { context, .. }) => {
-                context.tokens() >= self.state.policy().context_budget().percent(near_percent)
+                context.tokens() >= context.ledger.budget.percent(near_percent)
             }
             Ok(PromptDraft::Rewritten { .. }) | Err(_) => true,
         }
@@ -149,6 +149,7 @@ impl Assembler<'_> {
             tail: Vec::new(),
             turn: turn_part,
             rounds: turn.rounds.len(),
+            sent: Tokens::ZERO,
             logs: selection.scopes().collect(),
             summaries: selection.summaries.iter().map(|effort| effort.id.clone()).collect(),
             memory_lines: self
@@ -185,13 +186,15 @@ impl Assembler<'_> {
             added.extend(additions::recalled_logs(self, &mut next, selection)?);
         }
         // A long reply alone may have filled it.
-        if epoch.tokens() + total_tokens(&added) > self.state.policy().context_budget() {
+        let tokens = epoch.tokens() + total_tokens(&added);
+        let budget = self.state.policy().budget_with(tokens.saturating_sub(epoch.sent));
+        if tokens > budget {
             return None;
         }
         next.turn.extend(added);
         next.rounds = turn.rounds.len();
         let mut ledger = next.ledger.clone();
-        ledger.budget = self.state.policy().context_budget();
+        ledger.budget = budget;
         ledger.evicted = selection.evicted as u64;
         ledger.memories =
             self.knowledge.into_iter().flat_map(|knowledge| knowledge.items.iter().map(|item| item.id)).collect();

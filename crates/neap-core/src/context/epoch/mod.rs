@@ -44,6 +44,8 @@ pub(crate) struct Epoch {
     turn: Vec<CountedMessage>,
     /// How many of its tool rounds `turn` includes.
     rounds: usize,
+    /// The tokens of the last request, which the provider has counted.
+    sent: Tokens,
     /// Logs in the prompt, in whatever form.
     logs: BTreeSet<Scope>,
     /// Summaries in the prompt, or that had no room in it.

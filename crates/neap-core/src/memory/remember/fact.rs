@@ -1,15 +1,18 @@
 //! Plans the effects of a new fact on existing ones.
 
+use std::collections::BTreeSet;
+
 use super::super::amend::check_pin_limit;
 use super::super::text_similarity::text_similarity;
 use super::super::validation::TAGS_MAX;
 use super::super::writes::with_transitions;
 use super::judge::{FactVerdict, fact_sentence, judge};
 use super::{
-    Body, Change, DraftOutcome, Memory, MemoryDraft, MemoryId, MemoryWrite, Refusal, RememberContext,
-    RememberPlan, Stamp, Status,
+    Author, Body, Change, DraftOutcome, Memory, MemoryDraft, MemoryId, MemoryWrite, Provenance, Refusal,
+    RememberContext, RememberPlan, Stamp, Status,
 };
 use crate::memory::Fact;
+use crate::text::terms::terms;
 
 /// Contradictions a record lists; the newest are kept.
 const CONTESTED_MAX: usize = 16;
@@ -20,7 +23,14 @@ impl RememberContext<'_> {
         let judged: Vec<(&Memory, FactVerdict)> = similar
             .iter()
             .filter(|old| old.status.is_current())
-            .filter_map(|old| as_fact(old).map(|old_fact| (*old, judge(old, old_fact, fact, &draft, self.now))))
+            .filter_map(|old| as_fact(old).map(|old_fact| (*old, old_fact)))
+            .map(|(old, old_fact)| match judge(old, old_fact, fact, &draft, self.now) {
+                FactVerdict::Same => (old, FactVerdict::Same),
+                _ if is_reworded(old, old_fact, fact, &draft) => {
+                    (old, FactVerdict::Supersedes("a model had put the same message in its own words".to_owned()))
+                }
+                verdict => (old, verdict),
+            })
             .collect();
         let similarity = |old: &Memory| {
             as_fact(old).map_or(0.0, |old_fact| text_similarity(&fact_sentence(old_fact), &fact_sentence(fact)))
@@ -41,11 +51,13 @@ impl RememberContext<'_> {
         draft: &MemoryDraft,
     ) -> Result<RememberPlan, Refusal> {
         let (old, new) = (&known.provenance, &draft.provenance);
-        if old.session.is_some() && old.turn.is_some() && (&old.session, old.turn) == (&new.session, new.turn) {
+        // What a model wrote first is put in force by the person who said it.
+        let is_put_in_force = draft.pinned && !known.pinned && new.author.may_pin();
+        if is_same_turn(old, new) && !is_put_in_force {
             return Ok(RememberPlan::already_known(known.id, "it was learnt in this turn"));
         }
         let last = as_fact(known).and_then(|fact| fact.last_confirmed_by.as_ref());
-        if last.is_some_and(|last| last.is_same_occasion(new)) {
+        if last.is_some_and(|last| last.is_same_occasion(new)) && !is_put_in_force {
             return Ok(RememberPlan::already_known(known.id, "it was confirmed in this turn, or from this file"));
         }
         let mut after = known.clone();
@@ -159,6 +171,27 @@ impl RememberContext<'_> {
         }
         Some(self.memory_write(Change::Edited, old, Memory { valid_until: Some(from), ..old.clone() }))
     }
+}
+
+/// Whether an older fact is a model's wording of what a person said in the same turn: it shares most words, and every
+/// figure.
+fn is_reworded(old: &Memory, old_fact: &Fact, new: &Fact, draft: &MemoryDraft) -> bool {
+    if old.provenance.author != Author::Model
+        || !draft.provenance.author.may_pin()
+        || !is_same_turn(&old.provenance, &draft.provenance)
+    {
+        return false;
+    }
+    let words = |fact: &Fact| terms(&fact_sentence(fact)).into_iter().collect::<BTreeSet<String>>();
+    let (old_words, new_words) = (words(old_fact), words(new));
+    let is_figure = |word: &&String| word.contains(|c: char| c.is_ascii_digit());
+    let shared = old_words.intersection(&new_words).count();
+    shared * 2 >= old_words.len().min(new_words.len())
+        && old_words.iter().filter(is_figure).eq(new_words.iter().filter(is_figure))
+}
+
+fn is_same_turn(a: &Provenance, b: &Provenance) -> bool {
+    a.session.is_some() && a.turn.is_some() && (&a.session, a.turn) == (&b.session, b.turn)
 }
 
 fn as_fact(memory: &Memory) -> Option<&Fact> {

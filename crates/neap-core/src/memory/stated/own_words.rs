@@ -16,7 +16,9 @@ const POLITE: &[&str] = &["please ", "can you ", "could you ", "would you ", "no
 /// Names before a colon at which the person speaks on.
 const OWN_LABELS: &[&str] = &[
     "btw", "by the way", "fyi", "note", "ps", "p s", "p.s", "reminder", "remember", "also", "me", "preference",
-    "preferences", "nb", "style", "rule", "rules", "important",
+    "preferences", "nb", "style", "rule", "rules", "important", "please remember", "also remember",
+    "remember this", "take note", "note this", "please note", "dont forget", "please memorize", "please memorise",
+    "memorize", "memorise", "to remember", "just remember",
 ];
 const LOG_LEVELS: &[&str] = &["error", "warn", "warning", "info", "debug", "trace", "fatal", "panic", "traceback"];
 
@@ -140,7 +142,17 @@ fn is_labeled(text: &str) -> bool {
         && !plain.starts_with("for ")
 }
 
-/// Each with its end mark. A full stop inside a word (`v1.2`, `main.rs`) ends nothing.
+/// A full stop after these ends no sentence.
+const ABBREVIATIONS: &[&str] =
+    &["dr", "mr", "mrs", "ms", "prof", "nr", "approx", "e.g", "i.e", "vs", "incl", "ext"];
+
+/// Whether a text ends with an abbreviation, without its full stop.
+fn is_abbreviation(text: &str) -> bool {
+    let last = text.rsplit(|c: char| c.is_whitespace() || c == '(').next().unwrap_or_default();
+    ABBREVIATIONS.contains(&last.to_lowercase().as_str())
+}
+
+/// Each with its end mark. A full stop inside a word (`v1.2`, `main.rs`), or after an abbreviation, ends nothing.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     let ends = |c: char| matches!(c, '.' | '!' | '?' | ';');
     let mut rest = text;
@@ -148,7 +160,7 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
         while !rest.is_empty() {
             let end = rest.char_indices().find(|(at, c)| {
                 let after = rest[at + c.len_utf8()..].chars().next();
-                ends(*c) && after.is_none_or(char::is_whitespace)
+                ends(*c) && after.is_none_or(char::is_whitespace) && !(*c == '.' && is_abbreviation(&rest[..*at]))
             });
             let (sentence, after) = match end {
                 Some((at, c)) => rest.split_at(at + c.len_utf8()),

@@ -1,4 +1,7 @@
-//! The wordings of preferences and standing instructions, as clauses in lower case without punctuation (`dont`, `i d`).
+//! The wordings of preferences and standing instructions, as clauses in lower case without punctuation (`dont`, `i d`),
+//! and of what is asked to be remembered, in lower case.
+
+use crate::text::phrases::Phrases;
 
 /// Phrases that mark a standing instruction anywhere in a sentence.
 pub(super) const FROM_NOW_ON: &[&str] = &[
@@ -270,3 +273,74 @@ pub(super) const DONT: &[&str] = &[
     "dont", "do not", "please dont", "please do not", "you shouldnt", "you should not", "you must not",
     "you mustnt", "stop", "please stop", "avoid", "please avoid", "refrain from", "please refrain from",
 ];
+/// Words before those that ask to remember something.
+pub(super) const ASK_LEADS: Phrases = Phrases(
+    "and|but|so|also|ok|okay|oh|well|hi|hey|hello|thanks|thank you|please|pls|plz|kindly|just|btw|by the way|\
+     one more thing|another thing|one thing|before i forget|yes|no|now|first|finally|then|good|great|fyi|ps|\
+     can you please|could you please|would you please|will you please|could you|would you|i want you to|i need you to|\
+     i'd like you to|i would like you to|you should|you must|you have to|you need to|let's|let us|lets|always|\
+     it is important to|important",
+);
+/// Ask to remember what follows, after `that`, a colon or a comma.
+pub(super) const ASK_VERBS: Phrases = Phrases(
+    "remember|remember this|remember the following|don't forget|don’t forget|dont forget|do not forget|never forget|\
+     keep in mind|keep this in mind|bear in mind|bear this in mind|make a note|make a mental note|make note|take a note|\
+     take note|write down|write this down|jot down|jot this down|note down|note this down|commit to memory|\
+     commit this to memory|save this|save in memory|save to memory|save this to memory|save this in memory|\
+     store in memory|store this in memory|store this|put this in your memory|put in your memory|add to your memory|\
+     add this to your memory|add to memory|add this to memory|memorize|memorize this|memorise|memorise this|\
+     note for later|note for the future|note for future conversations|note for next time|note this",
+);
+/// Those that need nothing between.
+pub(super) const ASK_VERBS_BARE: Phrases =
+    Phrases("remember|don't forget|don’t forget|dont forget|do not forget|memorize|memorise");
+/// Ask the same, before a colon or a comma.
+pub(super) const ASK_HEADS: Phrases = Phrases(
+    "for future reference|for the future|for later|for next time|for future conversations|so you know for the future|\
+     note to self|note to yourself|a note to self|a note for the future|a note for later|something to remember|\
+     here's something to remember|here’s something to remember|here is something to remember|something to keep in mind|\
+     one thing to remember|one thing to keep in mind|things to remember|to remember|to keep in mind",
+);
+/// May follow words that ask.
+pub(super) const ASK_LATER: Phrases = Phrases(
+    "for later|for next time|for the future|for future reference|for future conversations|for future sessions|\
+     for good|forever|for me|too|also|as well|next time|please|in future",
+);
+/// Point at what was stated before.
+pub(super) const ASK_ENDS: Phrases = Phrases(
+    "remember|remember that|remember this|remember it|keep that in mind|keep this in mind|keep it in mind|\
+     bear that in mind|bear this in mind|bear it in mind|don't forget|don't forget that|don't forget it|\
+     don't forget this|don’t forget|don’t forget that|dont forget|dont forget that|make a note of that|\
+     make a note of it|make a note of this|take note of that|write that down|write it down|note that down|\
+     commit that to memory|save that|save that to memory|remember that for later|remember this for later|\
+     remember it for later|remember that please|remember this please|remember it please|keep that in mind please|\
+     memorize that|memorise that|memorize it|memorise it",
+);
+/// What begins so is to be done, recalled or explained, or points at something.
+pub(super) const UNSTATED_STARTS: Phrases = Phrases(
+    "to|when|how|what|what's|who|whom|whose|where|why|which|whether|if|me|us|him|about|not|everything|nothing|you|\
+     you're|you've|you'll|you'd|your|it|it's|this|that|that's|these|those|can|could|would|will|should|do|does|did|is|\
+     are|was|were|please|don't|let's|i think|i guess|i said|i told|i asked|i mentioned|one time|the time|the day|\
+     that time|the way|remember",
+);
+/// What begins so is a whole clause.
+pub(super) const STATEMENT_STARTS: Phrases = Phrases(
+    "the|a|an|my|our|his|her|their|its|i|i'm|i've|i'll|i'd|we|we're|we've|we'll|he|he's|she|she's|they|they're|there|\
+     there's|each|every|no|all|some|any|most|both|only|nobody|everyone|everybody|none|one of|in|on|at|from|after|\
+     before|during|until|never",
+);
+/// Verbs of statements.
+pub(super) const STATEMENT_VERBS: Phrases = Phrases(
+    "is|are|was|were|am|isn't|aren't|wasn't|has|have|had|hasn't|haven't|will|won't|can|can't|cannot|must|mustn't|may|\
+     should|does|doesn't|do|don't|needs|need|lives|live|works|work|runs|run|uses|use|listens|listen|happens|happen|\
+     starts|start|begins|begin|ends|end|opens|open|closes|close|takes|take|costs|cost|expires|expire|goes|go|comes|come|moved|\
+     moves|changed|changes|leaves|leave|arrives|arrive|ships|ship|requires|require|prefers|prefer|wants|want|means|\
+     belongs|contains|contain|holds|hold|stays|stay|sits|stands|points|allows|allow|accepts|accept|supports|renews|\
+     resets|becomes|became|gets|get|pays|pay|likes|like|hates|loves|eats|drinks|speaks|speak|joined|bought|sold|left|\
+     starts|serves|serve|invoices|=",
+);
+/// What holds for a day.
+pub(super) const PASSING: Phrases = Phrases(
+    "today|tomorrow|tonight|yesterday|right now|just now|for now|at the moment|this morning|this afternoon|\
+     this evening|this week|this one|in this story|my first one",
+);

@@ -35,7 +35,8 @@ pub enum Banner {
         id: EffortId,
         inactive_turns: u64,
     },
-    /// The model calls no tools: from here on the program opens and closes efforts by what the person says.
+    /// The model calls no tools: from here on it is offered none, and the program opens and closes efforts by what the person
+    /// says.
     KeptByRule,
     /// A memory was recorded or changed.
     Learnt {
@@ -70,7 +71,9 @@ impl fmt::Display for Banner {
                 write!(f, "--- Auto-collapsed effort: {id} (inactive for {inactive_turns} turns) ---")
             }
             Banner::KeptByRule => {
-                f.write_str("--- The model calls no tools: from here on efforts begin and end by what you say ---")
+                f.write_str(
+                    "--- The model calls no tools and is offered none any more: efforts begin and end by what you say ---",
+                )
             }
             Banner::Learnt { did, id, text } if text.is_empty() => write!(f, "--- {did} {id} ---"),
             Banner::Learnt { did, id, text } => write!(f, "--- {did} {id}: {text} ---"),

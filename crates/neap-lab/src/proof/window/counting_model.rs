@@ -170,7 +170,8 @@ mod tests {
         for text in ["hi", "a text that is certainly longer than ten tokens, by any encoding that there is"] {
             witness.queue_replies([ModelReply { text: "yes".into(), calls: Vec::new(), is_truncated: false }]);
             let (messages, tools) = (vec![Message::user(text)], Vec::new().into());
-            let request = ModelRequest { messages, tools, may_call_tools: true, buffer_output: false };
+            let request =
+                ModelRequest { messages, tools, may_call_tools: true, offers_tools: true, buffer_output: false };
             witness.reply(&request, &mut |_| {}).await.unwrap();
         }
         let seen = witness.stats();

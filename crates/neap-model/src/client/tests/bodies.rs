@@ -32,6 +32,7 @@ fn request() -> ModelRequest {
         ],
         tools: Arc::new([tool]),
         may_call_tools: true,
+        offers_tools: true,
         buffer_output: false,
     }
 }

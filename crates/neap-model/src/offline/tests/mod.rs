@@ -69,6 +69,7 @@ impl Context {
                 .collect(),
             tools: Arc::from(tools),
             may_call_tools: true,
+            offers_tools: true,
             buffer_output: false,
         }
     }

@@ -210,6 +210,7 @@ fn a_context_of_the_core_is_understood() {
         messages: context.request_messages(),
         tools: context.tools.clone(),
         may_call_tools: true,
+        offers_tools: true,
         buffer_output: false,
     };
     let view = PromptView::read(&request);

@@ -56,8 +56,10 @@ pub(crate) async fn run(data: &DataDir, args: ChatArgs, json: bool) -> Result<Ex
     let _indexer = engine.start_indexer();
     let mut session = engine.resume(&id, &SessionOptions { set, project }).await?;
     let mut chosen = chosen;
-    if let Some(chosen) = &mut chosen {
-        chosen.fit_budget(&mut session).await?;
+    match &mut chosen {
+        Some(chosen) => chosen.fit_budget(&mut session).await?,
+        // The built-in model counts as Neap does.
+        None => model::assume_ratio(&mut session, 1_000).await?,
     }
     let mut screen = Screen::new(args.mem_debug, json, chosen);
     let mut input = Input::open(&data.history_file(&id))?;

@@ -159,7 +159,10 @@ impl Screen {
     /// a provider whose prices are known.
     fn figures(&self, session: &Session, ledger: &Ledger, usage: Option<&Usage>) -> Vec<String> {
         let (total, everything) = (ledger.tokens.total().0, ledger.naive_tokens.0);
-        let mut parts = vec![format!("{} of {}", short(total), short(ledger.budget.0))];
+        // The budget is in the provider's tokens: its count is preferred to ours.
+        let sent = usage.filter(|usage| usage.calls == 1).map_or(total, |usage| usage.input.0);
+        let budget = session.state().policy().context_tokens_max;
+        let mut parts = vec![format!("{} of {}", short(sent), short(budget))];
         if everything > total {
             parts.push(format!("everything {}", short(everything)));
         }
