@@ -77,7 +77,7 @@ async fn counted(budget: u64, seed: usize, counts: Counts) -> Vec<u64> {
 #[tokio::test]
 async fn a_budget_holds_in_the_providers_tokens() {
     for counts in [by_words as Counts, rising, falling, as_ours] {
-        for (budget, seed) in [(3_000, 0), (3_000, 1), (4_000, 2), (9_000, 3), (16_000, 4)] {
+        for (budget, seed) in [(3_000, 0), (4_000, 2), (9_000, 3)] {
             let all = counted(budget, seed, counts).await;
             let over: Vec<_> = all.iter().enumerate().filter(|(_, theirs)| **theirs > budget).collect();
             assert!(over.is_empty(), "{budget}, seed {seed}: {over:?} of {all:?}");
