@@ -57,9 +57,9 @@ fn calls_in(body: &str, is_marked: bool) -> Option<usize> {
         match values.next() {
             None => return Some(calls),
             Some(Ok(Value::Array(list))) if !list.is_empty() => {
-                calls += list.iter().all(|value| is_call(value, is_marked)).then_some(list.len())?;
+                calls += list.iter().all(is_call).then_some(list.len())?;
             }
-            Some(Ok(value)) => calls += is_call(&value, is_marked).then_some(1)?,
+            Some(Ok(value)) => calls += is_call(&value).then_some(1)?,
             Some(Err(error)) => {
                 let is_cut = error.is_eof() && begins_call(body[from..].trim_start(), is_marked);
                 return is_cut.then_some(calls + 1);
@@ -69,11 +69,11 @@ fn calls_in(body: &str, is_marked: bool) -> Option<usize> {
 }
 
 /// An object with a name and arguments and nothing else; one with a name alone, if that is a tool's.
-fn is_call(value: &Value, is_marked: bool) -> bool {
+fn is_call(value: &Value) -> bool {
     let Value::Object(call) = value else { return false };
     if let Some(function) = call.get("function").filter(|function| function.is_object()) {
         let is_rest = |key: &str| key == "function" || OTHER_MEMBERS.contains(&key);
-        return call.keys().all(|key| is_rest(key)) && is_call(function, is_marked);
+        return call.keys().all(|key| is_rest(key)) && is_call(function);
     }
     let Some(name) = call.get("name").and_then(Value::as_str) else { return false };
     let has_arguments = ARGUMENTS.iter().any(|key| call.contains_key(*key));

@@ -24,12 +24,13 @@ impl RememberContext<'_> {
             .iter()
             .filter(|old| old.status.is_current())
             .filter_map(|old| as_fact(old).map(|old_fact| (*old, old_fact)))
-            .map(|(old, old_fact)| match judge(old, old_fact, fact, &draft, self.now) {
-                FactVerdict::Same => (old, FactVerdict::Same),
-                _ if is_reworded(old, old_fact, fact, &draft) => {
-                    (old, FactVerdict::Supersedes("a model had put the same message in its own words".to_owned()))
+            .map(|(old, old_fact)| {
+                let verdict = judge(old, old_fact, fact, &draft, self.now);
+                if verdict != FactVerdict::Same && is_reworded(old, old_fact, fact, &draft) {
+                    let reason = "a model had put the same message in its own words".to_owned();
+                    return (old, FactVerdict::Supersedes(reason));
                 }
-                verdict => (old, verdict),
+                (old, verdict)
             })
             .collect();
         let similarity = |old: &Memory| {

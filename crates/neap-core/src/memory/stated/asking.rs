@@ -136,7 +136,7 @@ fn is_statement(text: &str, joint: Joint) -> bool {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '=' && c != '\'');
         STATEMENT_VERBS.has_entry(word) || word.ends_with("'m") || word.ends_with("'re") || word.ends_with("'ll")
     };
-    let verb = words.iter().position(|word| is_verb(word));
+    let verb = words.iter().position(is_verb);
     let has_determiner = STATEMENT_STARTS.begins(&lower);
     let first = words[0].trim_end_matches(|c: char| !c.is_alphanumeric());
     let is_name = text.starts_with(char::is_uppercase) && joint != Joint::Colon
