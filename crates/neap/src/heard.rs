@@ -31,5 +31,6 @@ pub(crate) fn last(data: &DataDir, agent: &str) -> Option<Stamp> {
 /// Only a plain name names a file.
 fn file(data: &DataDir, agent: &str) -> Option<PathBuf> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    (!agent.is_empty() && agent.len() <= 40 && agent.chars().all(is_plain)).then(|| data.heard_folder().join(agent))
+    (!agent.is_empty() && agent.len() <= 40 && agent.chars().all(is_plain))
+        .then(|| data.heard_folder().join(agent))
 }

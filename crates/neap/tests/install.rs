@@ -147,8 +147,14 @@ fn what_cannot_be_read_is_refused_and_left_alone() {
         ("codex", ".codex/config.toml", "mcp_servers = { other = { command = \"x\" } }\n", ""),
         ("opencode", ".config/opencode/opencode.jsonc", "{ // mine\n", "not closed (line 2)"),
         ("cursor", ".cursor/mcp.json", "{\"mcpServers\": []}", "another value"),
+        ("gemini", ".gemini/settings.json", "{\"a\": 1, // mine\n}", "a comma has nothing after it (line 2)"),
         ("zed", ".config/zed/settings.json", "{\"context_servers\" {}}", "a colon is missing (line 1)"),
-        ("cline", ".cline/data/settings/cline_mcp_settings.json", "{\"mcpServers\": {},}", "cannot be read as JSON"),
+        (
+            "cline",
+            ".cline/data/settings/cline_mcp_settings.json",
+            "{\"mcpServers\": {},}",
+            "cannot be read as JSON",
+        ),
         ("hermes", ".hermes/config.yaml", "a: [1\n", "cannot be read as YAML"),
         ("hermes", ".hermes/config.yaml", "mcp_servers: {a: {command: x}}\n", "in a form that Neap does not edit"),
         ("openclaw", ".openclaw/openclaw.json", "{mcp: {servers: 'none'}}", "another value"),
@@ -179,7 +185,12 @@ fn who_may_read_a_file_stays_and_a_link_stays_one() {
 /// Where each agent's servers are, by what key, and a file as its user may have it.
 const OTHERS: [(&str, &str, &str, &str); 9] = [
     ("cursor", ".cursor/mcp.json", "/mcpServers/neap", "{\"mcpServers\": {\"a\": {\"command\": \"x\"}}}"),
-    ("gemini", ".gemini/settings.json", "/mcpServers/neap", "{\n  // dark\n  \"ui\": {\"theme\": \"x\"}, // mine\n}\n"),
+    (
+        "gemini",
+        ".gemini/settings.json",
+        "/mcpServers/neap",
+        "{\n  // dark\n  \"ui\": {\"theme\": \"x\"} // mine\n}\n",
+    ),
     ("cline", ".cline/data/settings/cline_mcp_settings.json", "/mcpServers/neap", "{\n  \"mcpServers\": {}\n}"),
     (
         "roo",
@@ -188,9 +199,19 @@ const OTHERS: [(&str, &str, &str, &str); 9] = [
         "{\r\n\t\"mcpServers\": {\r\n\t}\r\n}",
     ),
     ("windsurf", ".codeium/windsurf/mcp_config.json", "/mcpServers/neap", "{}"),
-    ("zed", ".config/zed/settings.json", "/context_servers/neap", "// Zed settings\n//\n{\n  \"vim_mode\": true,\n}\n"),
+    (
+        "zed",
+        ".config/zed/settings.json",
+        "/context_servers/neap",
+        "// Zed settings\n//\n{\n  \"vim_mode\": true,\n}\n",
+    ),
     ("vscode", ".config/Code/User/mcp.json", "/servers/neap", "{\n\t\"servers\": {},\n\t\"inputs\": []\n}"),
-    ("hermes", ".hermes/config.yaml", "/mcp_servers/neap", "model: x # mine\n\nmcp_servers:\n  a:\n    command: x\n"),
+    (
+        "hermes",
+        ".hermes/config.yaml",
+        "/mcp_servers/neap",
+        "model: x # mine\n\nmcp_servers:\n  a:\n    command: x\n",
+    ),
     ("openclaw", ".openclaw/openclaw.json", "/mcp/servers/neap", "{\n  // mine\n  gateway: { port: 1 },\n}\n"),
 ];
 
@@ -294,11 +315,17 @@ fn the_list_says_who_is_found_connected_and_heard() {
     let neap = Neap::new();
     assert!(neap.ok(&["install", "--list"]).contains("OpenClaw"));
     let before = status(&neap, "gemini");
-    assert_eq!((&before["found"], &before["connected"], &before["heard"]), (&false.into(), &"no".into(), &Value::Null));
+    assert_eq!(
+        (&before["found"], &before["connected"], &before["heard"]),
+        (&false.into(), &"no".into(), &Value::Null)
+    );
     File::new(&neap, ".gemini/settings.json", Some("{}"));
     neap.ok(&["install", "gemini", "--yes"]);
     let after = status(&neap, "gemini");
-    assert_eq!((&after["found"], &after["connected"], &after["heard"]), (&true.into(), &"yes".into(), &Value::Null));
+    assert_eq!(
+        (&after["found"], &after["connected"], &after["heard"]),
+        (&true.into(), &"yes".into(), &Value::Null)
+    );
     assert_eq!((&after["program"], &after["problem"]), (&env!("CARGO_BIN_EXE_neap").into(), &Value::Null));
     let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}"#;
     let list = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#;
@@ -332,7 +359,13 @@ fn doctor_names_each_agent_and_a_program_that_is_gone() {
     let moved = servers.text().expect("a file").replace(env!("CARGO_BIN_EXE_neap"), "/gone/neap");
     std::fs::write(&servers.0, moved).expect("a file");
     let ran = neap.run(&["doctor"]);
-    assert!(ran.code == 0 && ran.out.contains("Cursor: its files name /gone/neap, which is not there; run `neap install cursor` again"), "{ran:?}");
+    assert!(
+        ran.code == 0
+            && ran.out.contains(
+                "Cursor: its files name /gone/neap, which is not there; run `neap install cursor` again"
+            ),
+        "{ran:?}"
+    );
     neap.ok(&["install", "cursor", "--yes"]);
     assert!(!neap.ok(&["store", "doctor"]).contains("/gone/neap"));
 }

@@ -38,7 +38,9 @@ pub(super) fn described(agent: InstallTarget) -> Described {
         InstallTarget::Gemini => ("Gemini CLI", "restart Gemini CLI"),
         InstallTarget::Cline => ("Cline", "restart Cline, or reload the window of VS Code"),
         InstallTarget::Roo => ("Roo Code", "reload the window of VS Code"),
-        InstallTarget::Windsurf => ("Windsurf", "press the refresh button in Cascade's MCP settings, or restart Windsurf"),
+        InstallTarget::Windsurf => {
+            ("Windsurf", "press the refresh button in Cascade's MCP settings, or restart Windsurf")
+        }
         InstallTarget::Zed => ("Zed", "Zed reads its settings by itself"),
         InstallTarget::Vscode => ("VS Code", "run \"MCP: List Servers\" in VS Code and start neap"),
         InstallTarget::Hermes => ("Hermes", "type /reload-mcp in Hermes, or restart it"),
@@ -80,7 +82,11 @@ pub(super) fn config_files(agent: InstallTarget, command: &NeapCommand) -> Resul
         ],
         InstallTarget::Codex => vec![
             (under(folders::codex(), "hooks.json"), Format::Json(Dialect::Strict), Part::Hooks("codex")),
-            (under(folders::codex(), "config.toml"), Format::Toml, server(agent, command, &["mcp_servers", "neap"])),
+            (
+                under(folders::codex(), "config.toml"),
+                Format::Toml,
+                server(agent, command, &["mcp_servers", "neap"]),
+            ),
         ],
         InstallTarget::Copilot => {
             vec![strict(under(folders::copilot(), "mcp-config.json"), server(agent, command, MCP_SERVERS))]
@@ -96,14 +102,13 @@ pub(super) fn config_files(agent: InstallTarget, command: &NeapCommand) -> Resul
             vec![with_comments(under(folders::cursor(), "mcp.json"), server(agent, command, MCP_SERVERS))]
         }
         InstallTarget::Gemini => {
-            vec![with_comments(under(folders::gemini(), "settings.json"), server(agent, command, MCP_SERVERS))]
+            let part = server(agent, command, MCP_SERVERS);
+            vec![(under(folders::gemini(), "settings.json"), Format::Json(Dialect::Comments), part)]
         }
         InstallTarget::Cline => vec![strict(folders::cline_servers(), server(agent, command, MCP_SERVERS))],
         InstallTarget::Roo => variants(ROO)
             .into_iter()
-            .map(|folder| {
-                strict(under(folder, "settings/mcp_settings.json"), server(agent, command, MCP_SERVERS))
-            })
+            .map(|folder| strict(under(folder, "settings/mcp_settings.json"), server(agent, command, MCP_SERVERS)))
             .collect(),
         InstallTarget::Windsurf => {
             vec![strict(under(folders::windsurf(), "mcp_config.json"), server(agent, command, MCP_SERVERS))]
@@ -125,10 +130,13 @@ pub(super) fn config_files(agent: InstallTarget, command: &NeapCommand) -> Resul
             vec![(folders::openclaw_config(), Format::Json(Dialect::Json5), part)]
         }
     };
-    let file = |(path, format, part): (Option<PathBuf>, Format, Part)| Some(ConfigFile { path: path?, format, part });
-    files.into_iter().map(file).collect::<Option<Vec<_>>>().ok_or_else(|| {
-        Failure::new("cannot find the agent's files: there is no home directory").hint("set HOME")
-    })
+    let file =
+        |(path, format, part): (Option<PathBuf>, Format, Part)| Some(ConfigFile { path: path?, format, part });
+    files
+        .into_iter()
+        .map(file)
+        .collect::<Option<Vec<_>>>()
+        .ok_or_else(|| Failure::new("cannot find the agent's files: there is no home directory").hint("set HOME"))
 }
 
 type FilePart = (Option<PathBuf>, Format, Part);
@@ -138,7 +146,7 @@ fn strict(path: Option<PathBuf>, part: Part) -> FilePart {
 }
 
 fn with_comments(path: Option<PathBuf>, part: Part) -> FilePart {
-    (path, Format::Json(Dialect::Comments), part)
+    (path, Format::Json(Dialect::CommentsAndCommas), part)
 }
 
 fn under(folder: Option<PathBuf>, rest: &str) -> Option<PathBuf> {
@@ -148,7 +156,8 @@ fn under(folder: Option<PathBuf>, rest: &str) -> Option<PathBuf> {
 /// The folder below that of each variant of VS Code that is here; of VS Code itself, if none is.
 fn variants(rest: &str) -> Vec<Option<PathBuf>> {
     let all = VSCODE.map(|variant| under(folders::vscode(variant), rest));
-    let found: Vec<_> = all.iter().filter(|path| path.as_ref().is_some_and(|path| path.exists())).cloned().collect();
+    let found: Vec<_> =
+        all.iter().filter(|path| path.as_ref().is_some_and(|path| path.exists())).cloned().collect();
     if found.is_empty() { all[..1].to_vec() } else { found }
 }
 

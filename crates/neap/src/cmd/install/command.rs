@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use serde_json::Value;
+
 pub(super) struct NeapCommand {
     pub(super) program: PathBuf,
     /// Global options before the command, such as the data directory.
@@ -32,6 +34,12 @@ fn shell_quoted(word: &str) -> String {
     }
 }
 
+/// The members of a server's entry, the command before its arguments.
+pub(super) fn in_order(server: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    let members = || server.as_object().into_iter().flatten();
+    members().filter(|(key, _)| *key != "args").chain(members().filter(|(key, _)| *key == "args"))
+}
+
 /// The first word of a shell line, without its quotes.
 pub(super) fn first_word(line: &str) -> String {
     let mut word = String::new();
@@ -55,7 +63,8 @@ mod tests {
     #[test]
     fn the_program_of_a_shell_line_is_found_again() {
         for program in ["/usr/bin/neap", "/my programs/neap", "/o'brien/neap", "neap"] {
-            let command = NeapCommand { program: program.into(), options: vec!["--agent".to_owned(), "a b".to_owned()] };
+            let command =
+                NeapCommand { program: program.into(), options: vec!["--agent".to_owned(), "a b".to_owned()] };
             assert_eq!(first_word(&command.shell_line(&["hook", "codex"])), program);
         }
     }

@@ -77,7 +77,9 @@ impl ConfigFile {
                 HookKind::ALL.iter().any(|event| json.remove_items(&["hooks", event.as_str()], is_own_group))
             }),
             (_, Format::Toml) => toml_block::has_neap(text),
-            (Part::Server(path, _), Format::Yaml) => yaml_block::value_at(text, path).is_ok_and(|found| found.is_some()),
+            (Part::Server(path, _), Format::Yaml) => {
+                yaml_block::value_at(text, path).is_ok_and(|found| found.is_some())
+            }
             (Part::Hooks(_), Format::Yaml) => false,
         }
     }
@@ -88,7 +90,7 @@ impl ConfigFile {
         match (self.format, text) {
             (Format::Json(dialect), Some(text)) => {
                 if let Ok(json) = parse(text, dialect) {
-                    for path in self.containers() {
+                    for path in self.json_containers() {
                         if let Some((whole, is_empty)) = json.container(&path) {
                             containers.insert(path.join("/"), is_empty.then(|| whole.to_owned()));
                         }
@@ -116,6 +118,11 @@ impl ConfigFile {
                 events.chain([vec!["hooks"]]).collect()
             }
         }
+    }
+
+    /// And the outermost object, which comments may surround.
+    fn json_containers(&self) -> Vec<Vec<&'static str>> {
+        self.containers().into_iter().chain([Vec::new()]).collect()
     }
 
     /// The file with or without Neap; `None` if the file should not exist. `was`: what is known of it without Neap.
@@ -173,8 +180,11 @@ impl ConfigFile {
         self.take_out(&mut after, was);
         if installs && !(self.put_in(&mut after, command) && self.is_installed(&after, command)) {
             let place = self.containers().pop().unwrap_or_default().join(".");
-            return Err(Failure::new(format!("{} has another value where Neap's entry belongs", self.path.display()))
-                .hint(format!("nothing was changed; check \"{place}\" in it")));
+            return Err(Failure::new(format!(
+                "{} has another value where Neap's entry belongs",
+                self.path.display()
+            ))
+            .hint(format!("nothing was changed; check \"{place}\" in it")));
         }
         if self.foreign(&after) == foreign {
             Ok(after.into_text())
@@ -229,7 +239,7 @@ impl ConfigFile {
             Part::Server(path, _) => json.remove(path),
             Part::Hooks(_) => false,
         };
-        for path in self.containers() {
+        for path in self.json_containers() {
             if matches!(self.part, Part::Hooks(_)) && path.len() == 2 {
                 if !json.remove_items(&path, is_own_group) {
                     continue;

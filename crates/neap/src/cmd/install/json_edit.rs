@@ -205,7 +205,11 @@ impl JsonText {
     fn indent_unit(&self) -> String {
         let space = self.text.lines().skip(1).map(|line| &line[..line.len() - line.trim_start().len()]);
         let space = space.filter(|space| space.chars().all(|c| matches!(c, ' ' | '\t')));
-        space.filter(|space| !space.is_empty()).min_by_key(|space| space.len()).unwrap_or(DEFAULT_INDENT).to_owned()
+        space
+            .filter(|space| !space.is_empty())
+            .min_by_key(|space| space.len())
+            .unwrap_or(DEFAULT_INDENT)
+            .to_owned()
     }
 }
 

@@ -10,8 +10,9 @@ const DEPTH_MAX: usize = 128;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
     Strict,
-    /// With comments and commas after the last member.
     Comments,
+    /// With comments and commas after the last member.
+    CommentsAndCommas,
     /// Also names without quotes and texts in single quotes.
     Json5,
 }
@@ -178,7 +179,8 @@ impl Parser<'_> {
             let needs_comma = members.last().is_some_and(|last| last.comma.is_none());
             match self.rest().bytes().next() {
                 Some(byte) if byte == close => {
-                    if !needs_comma && !members.is_empty() && self.dialect == Dialect::Strict {
+                    let has_last_comma = !needs_comma && !members.is_empty();
+                    if has_last_comma && matches!(self.dialect, Dialect::Strict | Dialect::Comments) {
                         return Err(self.problem("a comma has nothing after it"));
                     }
                     self.at += 1;
@@ -267,7 +269,7 @@ mod tests {
             assert_eq!(value(strict, dialect), json!({"a": [1, 2.50, "x\"}"], "b": {"c": null}}));
         }
         let commented = "// first\n{\"a\": 1, /* b */ \"b\": [1, 2,], // last\n}\n// end";
-        for dialect in [Dialect::Comments, Dialect::Json5] {
+        for dialect in [Dialect::CommentsAndCommas, Dialect::Json5] {
             assert_eq!(value(commented, dialect), json!({"a": 1, "b": [1, 2]}));
         }
         let loose = "{a: 'it', $b: +1, 'c d': [Infinity], \"e\": .5,}";
@@ -280,6 +282,7 @@ mod tests {
         for (text, dialect, words) in [
             ("{\n// mine\n}", Dialect::Strict, "line 2"),
             ("{\"a\": 1,}", Dialect::Strict, "comma"),
+            ("{\"a\": 1, /* b */}", Dialect::Comments, "comma"),
             ("{a: 1}", Dialect::Comments, "quotes"),
             ("{\"a\": 'b'}", Dialect::Comments, "single quotes"),
             ("{\"a\": yes}", Dialect::Comments, "not JSON"),
@@ -301,7 +304,10 @@ mod tests {
 
     #[test]
     fn strict_json_is_what_the_other_parser_says_it_is() {
-        for text in ["{}", "[]", "{\"a\":tru}", "[01]", "[1.]", "[\"\t\"]", "[\"\\x\"]", "{\"a\":1,}", "nul", "[,1]", "[1,,2]"] {
+        for text in [
+            "{}", "[]", "{\"a\":tru}", "[01]", "[1.]", "[\"\t\"]", "[\"\\x\"]", "{\"a\":1,}", "nul", "[,1]",
+            "[1,,2]",
+        ] {
             let expected = serde_json::from_str::<Value>(text).is_ok();
             assert_eq!(parse(text, Dialect::Strict).is_ok(), expected, "{text}");
         }

@@ -137,7 +137,10 @@ fn print_result(args: &InstallArgs, json: bool, plan: &Plan, applied: bool) -> R
         (true, _) => out::print_line("already installed"),
         (false, false) => out::print_line(format!("{DIM}nothing was changed{DIM:#}")),
         (false, true) => {
-            out::print_line(format!("{BOLD}{verb}{BOLD:#}; to apply it: {}", agents::described(plan.agent).reload));
+            out::print_line(format!(
+                "{BOLD}{verb}{BOLD:#}; to apply it: {}",
+                agents::described(plan.agent).reload
+            ));
         }
     }
     Ok(())

@@ -83,7 +83,8 @@ impl Plan {
 
 impl FileChange {
     fn apply(&self) -> Result<(), Failure> {
-        let failed = |error: std::io::Error| Failure::new(format!("cannot write {}: {error}", self.path.display()));
+        let failed =
+            |error: std::io::Error| Failure::new(format!("cannot write {}: {error}", self.path.display()));
         let folder = self.path.parent().unwrap_or(Path::new("."));
         match &self.after {
             Some(text) => {

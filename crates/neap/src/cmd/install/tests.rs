@@ -52,7 +52,7 @@ enum Tree {
     Object(Vec<(&'static str, Tree)>),
 }
 
-fn tree() -> impl Strategy<Value = Tree> {
+fn tree() -> impl Strategy<Value = Tree> + Clone {
     let scalar = prop::sample::select(vec!["1", "2.50", "\"a // b\"", "\"}\\\"{\"", "null", "true", "\"é\""]);
     let key = prop::sample::select(vec!["a", "hooks", "Stop", "é", "neapolitan"]);
     scalar.prop_map(Tree::Scalar).prop_recursive(4, 24, 4, move |inner| {
@@ -65,7 +65,7 @@ fn tree() -> impl Strategy<Value = Tree> {
 
 /// An outermost object, with or without the containers that Neap's entry goes into.
 fn document() -> impl Strategy<Value = Tree> {
-    let servers = vec((prop::sample::select(vec!["other", "neap2"]), tree()), 0..3).prop_map(Tree::Object);
+    let servers = vec((prop::sample::select(vec!["other", "neap2"]), tree()), 0..3).prop_map(Tree::Object).boxed();
     let nested = servers.clone().prop_map(|servers| Tree::Object(vec![("servers", servers)]));
     let container = prop_oneof![
         servers.clone().prop_map(|servers| ("mcpServers", servers)),
@@ -136,7 +136,8 @@ impl Writer<'_> {
                 Tree::Scalar(_) => {}
             }
             self.gap(depth + 1);
-            if at + 1 < count || (self.dialect != Dialect::Strict && self.next().is_multiple_of(2)) {
+            let may_end = matches!(self.dialect, Dialect::CommentsAndCommas | Dialect::Json5);
+            if at + 1 < count || (may_end && self.next().is_multiple_of(2)) {
                 self.out.push(',');
             }
         }
@@ -232,11 +233,11 @@ fn toml_lines() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn json_is_left_as_it_was(tree in document(), style in vec(any::<u8>(), 1..60), which in 0..4_usize) {
-        for dialect in [Dialect::Strict, Dialect::Comments, Dialect::Json5] {
+        for dialect in [Dialect::Strict, Dialect::Comments, Dialect::CommentsAndCommas, Dialect::Json5] {
             let text = json_text(&tree, &style, dialect);
             let path = JSON_PATHS[which];
             let blocked = JsonText::new(text.clone(), dialect).expect("JSON").value_at(&path[..1]);
@@ -274,7 +275,7 @@ proptest! {
     /// Whatever is in a file: it is edited as a whole, or refused.
     #[test]
     fn nonsense_is_refused_or_left_as_it_was(text in "[\\[\\]{}:,'\"#/* \na-c1|>&\\\\-]{0,40}") {
-        let formats = [Format::Json(Dialect::Comments), Format::Json(Dialect::Json5), Format::Toml, Format::Yaml];
+        let formats = [Format::Json(Dialect::CommentsAndCommas), Format::Json(Dialect::Json5), Format::Toml, Format::Yaml];
         for format in formats {
             let file = file(format, Part::Server(TABLE_PATH, server()));
             if file.updated_text(Some(&text), None, &command(), true).is_ok() {
@@ -286,9 +287,7 @@ proptest! {
 
 #[test]
 fn a_missing_or_blank_file_is_missing_or_blank_again() {
-    for format in
-        [Format::Json(Dialect::Strict), Format::Json(Dialect::Comments), Format::Toml, Format::Yaml]
-    {
+    for format in [Format::Json(Dialect::Strict), Format::Json(Dialect::Comments), Format::Toml, Format::Yaml] {
         let file = file(format, Part::Server(TABLE_PATH, server()));
         for before in [None, Some(""), Some("\n"), Some(" \r\n\r\n"), Some("\u{feff}")] {
             check(&file, before);
@@ -302,9 +301,19 @@ fn what_others_added_stays() {
     let json = file(Format::Json(Dialect::Comments), Part::Server(JSON_PATHS[0], server()));
     let yaml = file(Format::Yaml, Part::Server(TABLE_PATH, server()));
     for (file, before, added, after) in [
-        (&json, "{}", "{\"mcpServers\": {\"neap\": {\"command\": \"/opt/neap\"}, \"b\": {}}}", "{\"mcpServers\": {\"b\": {}}}"),
+        (
+            &json,
+            "{}",
+            "{\"mcpServers\": {\"neap\": {\"command\": \"/opt/neap\"}, \"b\": {}}}",
+            "{\"mcpServers\": {\"b\": {}}}",
+        ),
         (&json, "{\"mcpServers\":{}}", "{\"mcpServers\":{\"b\":1,\"neap\":{}}}", "{\"mcpServers\":{\"b\":1}}"),
-        (&yaml, "a: 1\n", "mcp_servers:\n  neap:\n    command: x\n    args:\n    - mcp\n  b: 2\na: 1\n", "mcp_servers:\n  b: 2\na: 1\n"),
+        (
+            &yaml,
+            "a: 1\n",
+            "mcp_servers:\n  neap:\n    command: x\n    args:\n    - mcp\n  b: 2\na: 1\n",
+            "mcp_servers:\n  b: 2\na: 1\n",
+        ),
         (&yaml, "mcp_servers: {}\n", "mcp_servers:\n  neap:\n    command: x\nb: 2\n", "mcp_servers: {}\nb: 2\n"),
     ] {
         let was = file.before(Some(before));
@@ -324,7 +333,6 @@ fn what_has_another_form_is_refused() {
         "- a\n- b\n",
         "a: [1\n",
         "a: 1\n...\n",
-        "a: |\n  no end of line",
     ] {
         assert!(yaml.updated_text(Some(text), None, &command(), true).is_err(), "{text}");
     }

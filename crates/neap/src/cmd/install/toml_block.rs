@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use super::command::in_order;
+
 /// Enclose our part of the file.
 const BEGIN: &str = "# neap: begin, written by `neap install codex`";
 const END: &str = "# neap: end";
@@ -41,7 +43,7 @@ pub(super) fn updated(before: &str, path: &[&str], server: Option<&Value>) -> Re
     }
     let gap = if without.is_empty() { "" } else { line };
     // Strings and lists of strings look the same in JSON and TOML.
-    let members = server.as_object().into_iter().flatten().map(|(key, value)| format!("{key} = {value}{line}"));
+    let members = in_order(server).map(|(key, value)| format!("{key} = {value}{line}"));
     let members: String = members.collect();
     let after = format!("{without}{gap}{BEGIN}{line}[{group}.{name}]{line}{members}{END}{line}");
     // Verify that everything else is unchanged.

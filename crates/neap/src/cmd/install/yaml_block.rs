@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::command::in_order;
+
 const INDENT: &str = "  ";
 
 /// What stands at a path. The error completes "<file> …".
@@ -25,7 +27,7 @@ pub(super) fn with_server(text: &str, path: &[&str], server: &Value) -> Result<S
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let entry = |indent: &str| {
-        let members = server.as_object().into_iter().flatten();
+        let members = in_order(server);
         let members = members.map(|(key, value)| format!("{indent}{INDENT}{key}: {value}{newline}"));
         // Strings and lists of strings in JSON are YAML.
         format!("{indent}{name}:{newline}{}", members.collect::<String>())
