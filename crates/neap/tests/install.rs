@@ -369,3 +369,44 @@ fn doctor_names_each_agent_and_a_program_that_is_gone() {
     neap.ok(&["install", "cursor", "--yes"]);
     assert!(!neap.ok(&["store", "doctor"]).contains("/gone/neap"));
 }
+
+/// Runs the program on a terminal and answers its questions; nothing where there is no python3.
+#[cfg(unix)]
+fn answered(neap: &Neap, answers: &str, args: &[&str]) -> Option<String> {
+    use std::process::Command;
+    let works = Command::new("python3").args(["-c", "import pty"]).output().is_ok_and(|ran| ran.status.success());
+    if !works {
+        crate::disk::skip("the questions of `neap install`", "python3 with its pty module is not here");
+        return None;
+    }
+    let program = neap.command(args);
+    let mut command = Command::new("python3");
+    command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/install_asked.py")).arg(answers);
+    command.arg(program.get_program()).args(program.get_args());
+    for (name, value) in program.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    let output = command.env("NO_COLOR", "1").env("COLUMNS", "200").output().expect("python3 runs");
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(unix)]
+#[test]
+fn all_are_asked_about_once_or_one_by_one() {
+    let neap = Neap::new();
+    let [cursor, gemini, windsurf] =
+        [".cursor/mcp.json", ".gemini/settings.json", ".codeium/windsurf/mcp_config.json"]
+            .map(|path| File::new(&neap, path, None));
+    let are_there = || [&cursor, &gemini, &windsurf].map(|file| file.text().is_some());
+    let Some(told) = answered(&neap, "no", &["install", "--all"]) else { return };
+    assert!(told.contains("nothing was changed") && are_there() == [false; 3], "{told}");
+    let told = answered(&neap, "o,y,n,y", &["install", "--all"]).expect("python3");
+    assert!(told.contains("installed into Cursor, Windsurf;") && are_there() == [true, false, true], "{told}");
+    let told = answered(&neap, "y", &["install", "--all"]).expect("python3");
+    assert!(told.contains("installed into Gemini CLI;") && are_there() == [true; 3], "{told}");
+    let told = answered(&neap, "y", &["install", "--all", "--uninstall"]).expect("python3");
+    assert!(told.contains("removed from Cursor, Gemini CLI, Windsurf;") && are_there() == [false; 3], "{told}");
+}
