@@ -348,7 +348,7 @@ fn a_hook_is_heard_too() {
 #[test]
 fn doctor_names_each_agent_and_a_program_that_is_gone() {
     let neap = Neap::new();
-    neap.replay(&[], &[serde_json::json!({"user": "Hello."})]);
+    neap.replay(&["--session", "work"], &[serde_json::json!({"user": "Hello."})]);
     File::new(&neap, ".claude/settings.json", Some("{}"));
     let servers = File::new(&neap, ".cursor/mcp.json", Some("{}"));
     neap.ok(&["install", "cursor", "--yes"]);
@@ -366,6 +366,7 @@ fn doctor_names_each_agent_and_a_program_that_is_gone() {
             ),
         "{ran:?}"
     );
+    assert_eq!(status(&neap, "cursor")["connected"], "broken");
     neap.ok(&["install", "cursor", "--yes"]);
     assert!(!neap.ok(&["store", "doctor"]).contains("/gone/neap"));
 }

@@ -36,6 +36,8 @@ pub(crate) enum Connection {
     No,
     /// Some of its files name Neap.
     Partly,
+    /// The program that its files name is gone.
+    Broken,
     /// By the agent's own switch.
     Off,
     Yes,
@@ -46,6 +48,7 @@ impl Connection {
         match self {
             Connection::No => "no",
             Connection::Partly => "partly",
+            Connection::Broken => "program gone",
             Connection::Off => "switched off",
             Connection::Yes => "yes",
         }
@@ -66,6 +69,7 @@ impl AgentStatus {
             Connection::Partly => {
                 format!("connected in part: `neap install {}` connects the rest", self.agent)
             }
+            Connection::Broken => format!("connected{}, which is gone", program.unwrap_or_default()),
             Connection::Off => "connected, but switched off in its settings".to_owned(),
             Connection::Yes => format!("connected{}", program.unwrap_or_default()),
         };
@@ -103,6 +107,7 @@ fn status(agent: InstallTarget, data: &DataDir) -> AgentStatus {
     }
     let connected = match entries.len() {
         0 => Connection::No,
+        _ if missing.is_some() => Connection::Broken,
         _ if entries.iter().any(|entry| entry.is_off) => Connection::Off,
         count if count < files.len() => Connection::Partly,
         _ => Connection::Yes,
