@@ -53,15 +53,15 @@ impl ConfigFile {
                 let line = installed_commands(&parse(text, dialect)?.value(), name).into_iter().next();
                 return Ok(line.map(|line| Entry { program: first_word(&line), is_off: false }));
             }
-            (Part::Hooks(_), _) => None,
+            (Part::Hooks(_), Format::Toml | Format::Yaml) => None,
             (Part::Server(path, _), Format::Json(dialect)) => parse(text, dialect)?.value_at(path),
             (Part::Server(path, _), Format::Toml) => toml_block::value_at(text, path)?,
             (Part::Server(path, _), Format::Yaml) => yaml_block::value_at(text, path)?,
         };
         let Some(server) = server else { return Ok(None) };
-        let command = match &server["command"] {
-            Value::Array(words) => words.first().and_then(Value::as_str),
-            command => command.as_str(),
+        let command = match server["command"].as_array() {
+            Some(words) => words.first().and_then(Value::as_str),
+            None => server["command"].as_str(),
         };
         let is_off = server["disabled"] == true || server["enabled"] == false;
         Ok(Some(Entry { program: command.unwrap_or_default().to_owned(), is_off }))

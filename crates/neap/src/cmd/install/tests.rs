@@ -178,7 +178,7 @@ fn pruned(value: Value) -> Value {
             let members = members.into_iter().map(|(key, value)| (key, pruned(value)));
             Value::Object(members.filter(|(_, value)| *value != json!({})).collect())
         }
-        value => value,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => value,
     }
 }
 
