@@ -1,4 +1,5 @@
-//! All environment variables that Neap reads, and the layout of the data directory.
+//! The environment variables that Neap reads, other than those that move agents' files (`agent_folders`), and the layout
+//! of the data directory.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -69,40 +70,12 @@ pub(crate) const ANTHROPIC_BASE_URL: &str = "ANTHROPIC_BASE_URL";
 /// Columns of the terminal, as a shell exports them.
 pub(crate) const COLUMNS: &str = "COLUMNS";
 pub(crate) const TERM: &str = "TERM";
-const XDG_DATA_HOME: &str = "XDG_DATA_HOME";
-const HOME: &str = "HOME";
-
-/// Replaces `~/.claude`.
-const CLAUDE_CONFIG_DIR: &str = "CLAUDE_CONFIG_DIR";
+pub(crate) const HOME: &str = "HOME";
+/// Where the system looks for a program that is named without a folder.
+const PATH: &str = "PATH";
 /// Replaces `~/.config`.
-const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
-/// Replaces `~/.codex`.
-const CODEX_HOME: &str = "CODEX_HOME";
-
-pub(crate) fn claude_folder() -> Option<PathBuf> {
-    path_var(CLAUDE_CONFIG_DIR).or_else(|| Some(home()?.join(".claude")))
-}
-
-pub(crate) fn codex_folder() -> Option<PathBuf> {
-    path_var(CODEX_HOME).or_else(|| Some(home()?.join(".codex")))
-}
-
-/// The file with Claude Code's MCP servers, among other things.
-pub(crate) fn claude_config_file() -> Option<PathBuf> {
-    Some(path_var(CLAUDE_CONFIG_DIR).or_else(home)?.join(".claude.json"))
-}
-
-pub(crate) fn config_folder() -> Option<PathBuf> {
-    path_var(XDG_CONFIG_HOME).or_else(|| Some(home()?.join(".config")))
-}
-
-pub(crate) fn home() -> Option<PathBuf> {
-    path_var(HOME)
-}
-
-fn path_var(name: &str) -> Option<PathBuf> {
-    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
-}
+pub(crate) const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
+const XDG_DATA_HOME: &str = "XDG_DATA_HOME";
 
 /// The data directory: the database, session folders, keys and settings.
 #[derive(Debug, Clone)]
@@ -136,8 +109,21 @@ pub(crate) fn has_prefix(prefix: &str) -> bool {
 
 /// The value of a variable; an empty one counts as unset.
 pub(crate) fn var(name: &str) -> Option<String> {
-    let value = std::env::var_os(name).filter(|value| !value.is_empty())?;
-    Some(value.to_string_lossy().into_owned())
+    Some(var_os(name)?.to_string_lossy().into_owned())
+}
+
+/// The same, whether or not it is UTF-8.
+pub(crate) fn var_os(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// The file of a program as the system would find it.
+pub(crate) fn find_program(program: &Path) -> Option<PathBuf> {
+    if program.components().count() > 1 {
+        return program.is_file().then(|| program.to_owned());
+    }
+    let folders = var_os(PATH)?;
+    std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file())
 }
 
 impl DataDir {
@@ -151,9 +137,7 @@ impl DataDir {
             Failure::new(format!("cannot use '{}' as an agent's name: {error}", crate::out::escape_control(agent)))
                 .hint("use letters, digits and hyphens")
         })?;
-        let under = |name: &str, rest: &str| {
-            std::env::var_os(name).filter(|value| !value.is_empty()).map(|value| PathBuf::from(value).join(rest))
-        };
+        let under = |name: &str, rest: &str| var_os(name).map(|value| PathBuf::from(value).join(rest));
         let data = requested
             .or_else(|| under(XDG_DATA_HOME, "neap"))
             .or_else(|| under(HOME, ".local/share/neap"))
@@ -200,6 +184,11 @@ impl DataDir {
     /// What agents' files were before Neap was installed into them.
     pub(crate) fn installed_file(&self) -> PathBuf {
         self.root.join("installed.json")
+    }
+
+    /// When agents were last heard: a file for each.
+    pub(crate) fn heard_folder(&self) -> PathBuf {
+        self.root.join("heard")
     }
 
     pub(crate) fn sessions_folder(&self) -> PathBuf {

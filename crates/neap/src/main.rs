@@ -1,6 +1,7 @@
 //! The `neap` program. Only this crate reads arguments and the environment, and prints; each command has a module
 //! under `cmd/`.
 
+mod agent_folders;
 mod agent_profile;
 mod api_token;
 mod app;
@@ -12,6 +13,7 @@ mod embedder;
 mod env;
 mod expected;
 mod files;
+mod heard;
 mod keys;
 mod local_models;
 mod log;

@@ -47,6 +47,10 @@ impl Failure {
     pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
+
+    pub(crate) fn next_step(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
 }
 
 impl std::fmt::Display for Failure {

@@ -27,7 +27,7 @@ fn check(neap: &Neap, code: i32, wrong: &[&str]) {
     assert_eq!(told.code, code);
     let told: Value = serde_json::from_str(&told.out).expect("JSON");
     let keys: Vec<&str> = told.as_object().expect("an object").keys().map(String::as_str).collect();
-    assert_eq!(keys, ["agents", "clean", "embedder", "events", "exit", "findings", "sessions"]);
+    assert_eq!(keys, ["agents", "clean", "connections", "embedder", "events", "exit", "findings", "sessions"]);
     assert_eq!((&told["clean"], &told["exit"]), (&json!(code == 0), &json!(code)));
     let findings = told["findings"].as_array().expect("a list");
     let serious: Vec<&str> =

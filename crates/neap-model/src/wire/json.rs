@@ -9,7 +9,6 @@ mod shared_str;
 
 use std::borrow::Cow;
 use std::fmt;
-use std::ops::Range;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -66,38 +65,6 @@ impl fmt::Debug for Json {
 /// Finds a member's value in an object's text without parsing the rest. On invalid JSON the result is arbitrary.
 pub fn find_member<'a>(object: &'a str, key: &str) -> Option<&'a str> {
     Scanner::find_member(object, key)
-}
-
-/// Where a member of an object, or an item of an array, lies in a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MemberRange {
-    /// `None` for an item.
-    pub key: Option<String>,
-    /// Includes the key.
-    pub whole: Range<usize>,
-    pub value: Range<usize>,
-}
-
-impl MemberRange {
-    /// All in the object or array at `container`; `None` if another value is there. On invalid JSON the result is
-    /// arbitrary.
-    pub fn all_in(text: &str, container: &Range<usize>) -> Option<Vec<Self>> {
-        let text = SharedStr::from(&text[container.clone()]);
-        let open = text.bytes().next().filter(|byte| matches!(byte, b'{' | b'['))?;
-        let (elements, _) = Scanner::elements(&text, open)?;
-        let mut start = container.start + 1;
-        let ranges = elements.iter().map(|element| {
-            let value_start = start + element.before.len();
-            let value = value_start..value_start + element.value.0.len();
-            let (key, first) = match open {
-                b'{' => (Some(element.key().into_owned()), start + element.key.0),
-                _ => (None, value_start),
-            };
-            start = value.end + element.after.len() + 1;
-            Self { key, whole: first..value.end, value }
-        });
-        Some(ranges.collect())
-    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

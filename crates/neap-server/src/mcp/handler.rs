@@ -53,6 +53,7 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        self.state.notify_request();
         Ok(ListToolsResult::with_all_items(self.state.tools.clone()))
     }
 
@@ -65,6 +66,7 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        self.state.notify_request();
         call::call(&self.state, request, context).await
     }
 

@@ -53,6 +53,8 @@ pub struct McpState {
     /// Author of `record_turn`'s `user`. A model makes that call, so it counts as the person's only where whoever
     /// started the server vouches that the host passes its user's own prompts.
     user_words: Author,
+    /// Called for every request that lists or calls tools.
+    on_request: Option<Box<dyn Fn() + Send + Sync>>,
     /// Notified when this process changes the list of resources.
     list_changed: broadcast::Sender<()>,
 }
@@ -64,7 +66,20 @@ impl McpState {
             tools: tools::all_tools(),
             defaults,
             user_words,
+            on_request: None,
             list_changed: broadcast::Sender::new(LIST_EVENTS_MAX),
+        }
+    }
+
+    /// What a client that lists or calls tools brings about; it must not take long.
+    #[must_use]
+    pub fn on_request(self, action: impl Fn() + Send + Sync + 'static) -> Self {
+        Self { on_request: Some(Box::new(action)), ..self }
+    }
+
+    fn notify_request(&self) {
+        if let Some(action) = &self.on_request {
+            action();
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 
 /// Source of conversations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -68,20 +68,45 @@ pub(crate) enum InstallTarget {
     Copilot,
     /// opencode: the MCP server
     Opencode,
+    /// Cursor: the MCP server
+    Cursor,
+    /// Gemini CLI: the MCP server
+    Gemini,
+    /// Cline: the MCP server
+    Cline,
+    /// Roo Code: the MCP server
+    Roo,
+    /// Windsurf: the MCP server
+    Windsurf,
+    /// Zed: the MCP server
+    Zed,
+    /// VS Code: the MCP server
+    Vscode,
+    /// Hermes: the MCP server
+    Hermes,
+    /// OpenClaw: the MCP server
+    Openclaw,
 }
 
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("which").args(["into", "all"])))]
 pub(crate) struct InstallArgs {
-    /// Agent to connect
+    /// Agent to connect; without one, all are listed: found or not, connected or not, and when each was last heard
     #[arg(value_enum, value_name = "AGENT")]
-    pub(crate) into: InstallTarget,
-    /// Only show the change
+    pub(crate) into: Option<InstallTarget>,
+    /// Every agent that is found on this machine
     #[arg(long)]
+    pub(crate) all: bool,
+    /// List the agents
+    #[arg(long, conflicts_with = "which")]
+    pub(crate) list: bool,
+    /// Only show the change
+    #[arg(long, requires = "which")]
     pub(crate) print: bool,
     /// Remove Neap from the agent's files
-    #[arg(long)]
+    #[arg(long, requires = "which")]
     pub(crate) uninstall: bool,
     /// Make the change without asking
-    #[arg(long, short)]
+    #[arg(long, short, requires = "which")]
     pub(crate) yes: bool,
 }

@@ -13,6 +13,9 @@ pub(crate) struct McpArgs {
     /// conversation id]
     #[arg(long, short, env = NEAP_SESSION, hide_env_values = true, value_name = "NAME")]
     pub(crate) session: Option<String>,
+    /// Agent that starts the server, to know when it was last heard; `neap install` writes it
+    #[arg(long = "for", value_name = "AGENT")]
+    pub(crate) host: Option<String>,
     /// Project of new sessions; `none` for no project [default: NEAP_PROJECT, else the working folder's repository]
     #[arg(long, value_name = "NAME")]
     pub(crate) project: Option<String>,

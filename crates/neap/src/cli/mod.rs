@@ -111,10 +111,13 @@ pub(crate) enum Command {
     /// the same tools over HTTP, at /mcp.
     #[command(after_long_help = "Example:\n  claude mcp add neap -- neap mcp")]
     Mcp(McpArgs),
-    /// Connect Claude Code or Codex: hooks and MCP tools
+    /// Connect Claude Code, Codex, Cursor and other agents
     ///
-    /// Shows the change to the agent's own files before making it, and leaves everything else in them alone. --uninstall reverts it.
-    #[command(after_long_help = "Example:\n  neap install claude-code --print")]
+    /// Adds the MCP server to the agent's own files, and hooks where they can add to its context. Shows the change before making it,
+    /// and leaves every other byte alone; --uninstall reverts it. Without an agent it lists all, with what it knows of each.
+    #[command(
+        after_long_help = "Examples:\n  neap install\n  neap install claude-code --print\n  neap install --all\n  neap install --all --uninstall"
+    )]
     Install(InstallArgs),
     /// Import past conversations of other agents
     ///

@@ -12,8 +12,9 @@ pub(crate) struct StoreArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum StoreSubcommand {
-    /// Check the store and the session folders; changes nothing
+    /// Check the store, the session folders and the connected agents; changes nothing
     ///
+    /// Of each agent that is found it says whether it is connected, to which program, and when it was last heard.
     /// Exit code 0: clean. 1: `neap store rebuild` can repair it. 2: something is damaged.
     Doctor(OptionalSessionArgs),
     /// Rebuild derived tables and session folders from the event streams

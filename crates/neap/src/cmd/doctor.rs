@@ -11,6 +11,7 @@ use neap_sqlite::{FileMismatch, SqliteStore, find_mismatch, salvage};
 use neap_store::{AgentInfo, Finding, Maintenance, SessionInfo, Severity, StoreError, folder};
 use serde_json::{Value, json};
 
+use super::install::{self, AgentStatus};
 use crate::app;
 use crate::cli::OptionalSessionArgs;
 use crate::embedder::{self, ChosenEmbedder};
@@ -42,10 +43,15 @@ pub(crate) async fn run(data: &DataDir, args: &OptionalSessionArgs, json: bool) 
         let found = super::hook::findings(data).into_iter();
         examined.findings.extend(found.map(|what| note(format!("hook: {what}"))));
     }
+    let connections = if only.is_none() { install::agent_statuses(data) } else { Vec::new() };
+    let connections: Vec<AgentStatus> = connections.into_iter().filter(AgentStatus::is_here).collect();
+    for AgentStatus { name, problem, .. } in &connections {
+        examined.findings.extend(problem.iter().map(|problem| note(format!("{name}: {problem}"))));
+    }
     let embedder = embedder::from_env();
     let (embedder, problem) = embedder_status(&embedder).await;
     examined.findings.extend(problem.map(note));
-    report(&examined, &embedder, json)
+    report(&examined, &connections, &embedder, json)
 }
 
 /// Examines again if somebody wrote meanwhile, or closed the store, which removes its log: then what was found, or that
@@ -169,7 +175,12 @@ async fn session_findings(
     Ok(findings)
 }
 
-fn report(examined: &Examination, embedder: &Value, json: bool) -> Result<ExitCode, Failure> {
+fn report(
+    examined: &Examination,
+    connections: &[AgentStatus],
+    embedder: &Value,
+    json: bool,
+) -> Result<ExitCode, Failure> {
     let Examination { findings, sessions, agents, hint } = examined;
     let code: u8 = match examined.worst() {
         None | Some(Severity::Note) => 0,
@@ -179,7 +190,8 @@ fn report(examined: &Examination, embedder: &Value, json: bool) -> Result<ExitCo
     let events = sessions.iter().map(|info| info.events.0).chain(agents.iter().map(|info| info.events.0)).sum();
     if json {
         out::print_json(&json!({
-            "clean": code == 0, "exit": code, "sessions": sessions.len(), "agents": agents.len(), "events": events, "embedder": embedder, "findings": findings,
+            "clean": code == 0, "exit": code, "sessions": sessions.len(), "agents": agents.len(), "events": events, "embedder": embedder,
+            "connections": connections, "findings": findings,
         }))?;
         return Ok(ExitCode::from(code));
     }
@@ -191,6 +203,10 @@ fn report(examined: &Examination, embedder: &Value, json: bool) -> Result<ExitCo
     let identity =
         identity.map_or_else(String::new, |identity| format!(" {DIM}{}{DIM:#}", out::escape_control(&identity)));
     out::print_line(format!("embedder: {}{identity}", out::escape_control(&named("name"))));
+    if !connections.is_empty() {
+        out::print_line("agents:");
+        connections.iter().for_each(|agent| out::print_line(format!("  {}", agent.line())));
+    }
     let verdict = match code {
         0 => format!("{GOOD}clean{GOOD:#}"),
         1 => format!("{BOLD}repairable{BOLD:#}: run `neap store rebuild`"),

@@ -13,6 +13,7 @@ use crate::cli::{McpArgs, ModelArgs};
 use crate::embedder;
 use crate::env::DataDir;
 use crate::files;
+use crate::heard;
 use crate::model;
 use crate::out::Failure;
 use crate::project::Asked;
@@ -20,7 +21,7 @@ use crate::project::Asked;
 const LOCK_RETRY_INTERVAL: Duration = Duration::from_secs(3);
 
 pub(crate) async fn run(data: &DataDir, args: McpArgs) -> Result<ExitCode, Failure> {
-    let McpArgs { session, project, user_words, summary_model, base_url, api } = args;
+    let McpArgs { session, host, project, user_words, summary_model, base_url, api } = args;
     let session = session.map(|name| app::parse_session_id(&name)).transpose()?;
     let project = Asked::of(project.as_deref())?.project();
     let mut builder = embedder::with_hook_timeout(app::agent_engine_builder(data)?).project(project);
@@ -32,7 +33,12 @@ pub(crate) async fn run(data: &DataDir, args: McpArgs) -> Result<ExitCode, Failu
     let duties = tokio::spawn(run_store_duties(engine.clone(), data.clone()));
     let defaults =
         ServerDefaults { session, folder: std::env::current_dir().ok(), agent: Some(data.agent().clone()) };
-    let result = mcp::serve(Arc::new(McpState::new(engine, defaults, user_words.into()))).await;
+    let mut state = McpState::new(engine, defaults, user_words.into());
+    if let Some(host) = host {
+        let data = data.clone();
+        state = state.on_request(move || heard::note(&data, &host));
+    }
+    let result = mcp::serve(Arc::new(state)).await;
     duties.abort();
     result?;
     Ok(ExitCode::SUCCESS)

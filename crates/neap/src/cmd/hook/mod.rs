@@ -24,6 +24,7 @@ use neap_model::transcript::Program;
 
 use crate::cli::{Cli, HiddenCommand, HookClient, TopLevel};
 use crate::env::{self, DataDir};
+use crate::heard;
 use crate::out::{self, Failure};
 use crate::project;
 
@@ -140,6 +141,7 @@ fn answer_event(
     let Some(event) = task::HookTask::parse(program, &bytes, None)? else { return Ok(None) };
     let place = place_from_environment();
     let event = event.with_place(place.clone());
+    heard::note(data, event.program().as_str());
     if event.is_deferred() {
         event.defer(data);
         return spool::enqueue(data, &event).map(|_| None);

@@ -16,9 +16,10 @@ use neap_model::transcript::read;
 use neap_store::bounded_lines::{self, BoundedLine, BoundedLines, LINE_BYTES_MAX};
 use neap_store::folder;
 
+use crate::agent_folders;
 use crate::app;
 use crate::cli::{ConversationImportArgs, ImportSource};
-use crate::env::{self, DataDir};
+use crate::env::DataDir;
 use crate::out::Failure;
 use crate::progress;
 pub(crate) use embedding::embed_waiting;
@@ -76,8 +77,8 @@ pub(crate) async fn run(data: &DataDir, args: &ConversationImportArgs, json: boo
 
 fn default_path(from: ImportSource) -> Option<PathBuf> {
     match from {
-        ImportSource::ClaudeCode => Some(env::claude_folder()?.join("projects")),
-        ImportSource::Codex => Some(env::codex_folder()?.join("sessions")),
+        ImportSource::ClaudeCode => Some(agent_folders::claude()?.join("projects")),
+        ImportSource::Codex => Some(agent_folders::codex()?.join("sessions")),
         ImportSource::Chatgpt | ImportSource::ClaudeAi | ImportSource::Folder => None,
     }
 }

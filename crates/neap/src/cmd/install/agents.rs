@@ -1,285 +1,186 @@
-//! Edits each agent's configuration files to install or remove Neap.
+//! The agents that Neap can be installed into: where each keeps its files, and what is written there.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use neap_model::hook::HookKind;
+use clap::ValueEnum as _;
 use serde_json::{Value, json};
 
-use super::before::FileBefore;
-use super::json_edit;
+use super::command::NeapCommand;
+use super::config_file::{ConfigFile, Format, Part};
+use super::json_tree::Dialect;
+use crate::agent_folders as folders;
 use crate::cli::InstallTarget;
-use crate::env;
 use crate::out::Failure;
 
-/// How long an agent waits for a hook; hooks end long before.
-const TIMEOUT_S: u64 = 5;
-/// Enclose our part of a TOML file.
-const BEGIN: &str = "# neap: begin, written by `neap install codex`";
-const END: &str = "# neap: end";
+/// Folders of VS Code and of its variant for testers.
+const VSCODE: [&str; 2] = ["Code", "Code - Insiders"];
+/// Roo Code's folder among those of VS Code's extensions.
+const ROO: &str = "globalStorage/rooveterinaryinc.roo-cline";
 
-pub(super) struct NeapCommand {
-    pub(super) program: PathBuf,
-    /// Global options before the command, such as the data directory.
-    pub(super) options: Vec<String>,
+const MCP_SERVERS: &[&str] = &["mcpServers", "neap"];
+
+/// What people are told of an agent.
+pub(super) struct Described {
+    pub(super) name: &'static str,
+    /// How a running one reads its files again.
+    pub(super) reload: &'static str,
 }
 
-impl NeapCommand {
-    fn args(&self, command: &[&str]) -> Vec<String> {
-        self.options.iter().cloned().chain(command.iter().map(|&word| word.to_owned())).collect()
-    }
-
-    fn shell_line(&self, command: &[&str]) -> String {
-        let words = std::iter::once(self.program.to_string_lossy().into_owned()).chain(self.args(command));
-        words.map(|word| shell_quoted(&word)).collect::<Vec<_>>().join(" ")
-    }
+pub(super) fn described(agent: InstallTarget) -> Described {
+    let (name, reload) = match agent {
+        InstallTarget::ClaudeCode => ("Claude Code", "restart Claude Code"),
+        InstallTarget::Codex => {
+            ("Codex", "restart Codex; it runs hooks only once you trust them: type /hooks in Codex")
+        }
+        InstallTarget::Copilot => ("Copilot CLI", "restart Copilot CLI"),
+        InstallTarget::Opencode => ("opencode", "restart opencode"),
+        InstallTarget::Cursor => ("Cursor", "restart Cursor"),
+        InstallTarget::Gemini => ("Gemini CLI", "restart Gemini CLI"),
+        InstallTarget::Cline => ("Cline", "restart Cline, or reload the window of VS Code"),
+        InstallTarget::Roo => ("Roo Code", "reload the window of VS Code"),
+        InstallTarget::Windsurf => {
+            ("Windsurf", "press the refresh button in Cascade's MCP settings, or restart Windsurf")
+        }
+        InstallTarget::Zed => ("Zed", "Zed reads its settings by itself"),
+        InstallTarget::Vscode => ("VS Code", "run \"MCP: List Servers\" in VS Code and start neap"),
+        InstallTarget::Hermes => ("Hermes", "type /reload-mcp in Hermes, or restart it"),
+        InstallTarget::Openclaw => ("OpenClaw", "run `openclaw mcp reload`, or restart its gateway"),
+    };
+    Described { name, reload }
 }
 
-fn shell_quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./-=:@%+,".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
+/// The name in commands.
+pub(super) fn id(agent: InstallTarget) -> String {
+    agent.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
-pub(super) struct ConfigFile {
-    pub(super) path: PathBuf,
-    kind: ConfigKind,
-}
-
-enum ConfigKind {
-    /// Hooks of the named agent, in JSON.
-    Hooks(&'static str),
-    /// An MCP server in JSON: its path of keys, and its value.
-    Server(Vec<&'static str>, Value),
-    /// An MCP server in TOML.
-    Toml,
+/// Whether the agent has left a folder or a file of its own on this machine.
+pub(super) fn is_found(agent: InstallTarget) -> bool {
+    let places = match agent {
+        InstallTarget::ClaudeCode => vec![folders::claude(), folders::claude_servers()],
+        InstallTarget::Codex => vec![folders::codex()],
+        InstallTarget::Copilot => vec![folders::copilot()],
+        InstallTarget::Opencode => vec![folders::opencode()],
+        InstallTarget::Cursor => vec![folders::cursor()],
+        InstallTarget::Gemini => vec![folders::gemini()],
+        InstallTarget::Cline => vec![folders::cline(), folders::cline_servers()],
+        InstallTarget::Roo => VSCODE.map(|variant| Some(folders::vscode(variant)?.join(ROO))).to_vec(),
+        InstallTarget::Windsurf => vec![folders::windsurf()],
+        InstallTarget::Zed => vec![folders::zed()],
+        InstallTarget::Vscode => VSCODE.map(folders::vscode).to_vec(),
+        InstallTarget::Hermes => vec![folders::hermes()],
+        InstallTarget::Openclaw => vec![folders::openclaw(), folders::openclaw_config()],
+    };
+    places.into_iter().flatten().any(|path| path.exists())
 }
 
 pub(super) fn config_files(agent: InstallTarget, command: &NeapCommand) -> Result<Vec<ConfigFile>, Failure> {
-    let no_home = || Failure::new("cannot find the agent's files: there is no home directory").hint("set HOME");
-    let home = || env::home().ok_or_else(no_home);
-    let (program, args) = (command.program.to_string_lossy().into_owned(), command.args(&["mcp"]));
-    let target = |path: PathBuf, kind: ConfigKind| ConfigFile { path, kind };
-    Ok(match agent {
-        InstallTarget::ClaudeCode => {
-            let folder = env::claude_folder().ok_or_else(no_home)?;
-            let server = json!({"type": "stdio", "command": program, "args": args});
-            vec![
-                target(folder.join("settings.json"), ConfigKind::Hooks("claude-code")),
-                target(
-                    env::claude_config_file().ok_or_else(no_home)?,
-                    ConfigKind::Server(vec!["mcpServers", "neap"], server),
-                ),
-            ]
-        }
-        InstallTarget::Codex => {
-            let folder = env::codex_folder().ok_or_else(no_home)?;
-            vec![
-                target(folder.join("hooks.json"), ConfigKind::Hooks("codex")),
-                target(folder.join("config.toml"), ConfigKind::Toml),
-            ]
-        }
+    let files = match agent {
+        InstallTarget::ClaudeCode => vec![
+            (under(folders::claude(), "settings.json"), Format::Json(Dialect::Strict), Part::Hooks("claude-code")),
+            (folders::claude_servers(), Format::Json(Dialect::Strict), server(agent, command, MCP_SERVERS)),
+        ],
+        InstallTarget::Codex => vec![
+            (under(folders::codex(), "hooks.json"), Format::Json(Dialect::Strict), Part::Hooks("codex")),
+            (
+                under(folders::codex(), "config.toml"),
+                Format::Toml,
+                server(agent, command, &["mcp_servers", "neap"]),
+            ),
+        ],
         InstallTarget::Copilot => {
-            let server = json!({"type": "local", "command": program, "args": args, "tools": ["*"]});
-            let path = home()?.join(".copilot").join("mcp-config.json");
-            vec![target(path, ConfigKind::Server(vec!["mcpServers", "neap"], server))]
+            vec![strict(under(folders::copilot(), "mcp-config.json"), server(agent, command, MCP_SERVERS))]
         }
         InstallTarget::Opencode => {
-            let folder = env::config_folder().ok_or_else(no_home)?.join("opencode");
-            let (plain, commented) = (folder.join("opencode.json"), folder.join("opencode.jsonc"));
-            if commented.exists() && !plain.exists() {
-                return Err(Failure::new(format!(
-                    "{} may contain comments, which an edit would lose",
-                    commented.display()
-                ))
-                .hint(
-                    "add what `neap install opencode --print` shows by hand, or rename the file to opencode.json",
-                ));
-            }
-            let server_command: Vec<String> = std::iter::once(program).chain(args).collect();
-            let server = json!({"type": "local", "command": server_command, "enabled": true});
-            vec![target(plain, ConfigKind::Server(vec!["mcp", "neap"], server))]
+            let (plain, commented) =
+                (under(folders::opencode(), "opencode.json"), under(folders::opencode(), "opencode.jsonc"));
+            let has = |path: &Option<PathBuf>| path.as_ref().is_some_and(|path| path.exists());
+            let path = if has(&commented) && !has(&plain) { commented } else { plain };
+            vec![with_comments(path, server(agent, command, &["mcp", "neap"]))]
         }
-    })
+        InstallTarget::Cursor => {
+            vec![with_comments(under(folders::cursor(), "mcp.json"), server(agent, command, MCP_SERVERS))]
+        }
+        InstallTarget::Gemini => {
+            let part = server(agent, command, MCP_SERVERS);
+            vec![(under(folders::gemini(), "settings.json"), Format::Json(Dialect::Comments), part)]
+        }
+        InstallTarget::Cline => vec![strict(folders::cline_servers(), server(agent, command, MCP_SERVERS))],
+        InstallTarget::Roo => variants(ROO)
+            .into_iter()
+            .map(|folder| strict(under(folder, "settings/mcp_settings.json"), server(agent, command, MCP_SERVERS)))
+            .collect(),
+        InstallTarget::Windsurf => {
+            vec![strict(under(folders::windsurf(), "mcp_config.json"), server(agent, command, MCP_SERVERS))]
+        }
+        InstallTarget::Zed => {
+            let part = server(agent, command, &["context_servers", "neap"]);
+            vec![with_comments(under(folders::zed(), "settings.json"), part)]
+        }
+        InstallTarget::Vscode => variants("")
+            .into_iter()
+            .map(|folder| with_comments(under(folder, "mcp.json"), server(agent, command, &["servers", "neap"])))
+            .collect(),
+        InstallTarget::Hermes => {
+            let part = server(agent, command, &["mcp_servers", "neap"]);
+            vec![(under(folders::hermes(), "config.yaml"), Format::Yaml, part)]
+        }
+        InstallTarget::Openclaw => {
+            let part = server(agent, command, &["mcp", "servers", "neap"]);
+            vec![(folders::openclaw_config(), Format::Json(Dialect::Json5), part)]
+        }
+    };
+    let file =
+        |(path, format, part): (Option<PathBuf>, Format, Part)| Some(ConfigFile { path: path?, format, part });
+    files
+        .into_iter()
+        .map(file)
+        .collect::<Option<Vec<_>>>()
+        .ok_or_else(|| Failure::new("cannot find the agent's files: there is no home directory").hint("set HOME"))
 }
 
-impl ConfigFile {
-    /// Whether Neap is in the file.
-    pub(super) fn has_neap(&self, text: &str) -> bool {
-        match &self.kind {
-            ConfigKind::Toml => text.contains(BEGIN),
-            ConfigKind::Hooks(_) | ConfigKind::Server(..) => {
-                let is_json = serde_json::from_str::<Value>(text).is_ok();
-                is_json && self.without_neap(text, None) != text
-            }
-        }
-    }
+type FilePart = (Option<PathBuf>, Format, Part);
 
-    /// What Neap's entries are put into.
-    pub(super) fn containers(&self) -> Vec<Vec<&'static str>> {
-        match &self.kind {
-            ConfigKind::Toml => Vec::new(),
-            ConfigKind::Server(path, _) => vec![path[..1].to_vec()],
-            ConfigKind::Hooks(_) => {
-                let events = HookKind::ALL.iter().map(|event| vec!["hooks", event.as_str()]);
-                std::iter::once(vec!["hooks"]).chain(events).collect()
-            }
-        }
-    }
-
-    /// The file with or without Neap; `None` if the file should not exist. `was`: what is known of it without Neap.
-    pub(super) fn updated_text(
-        &self,
-        before: Option<&str>,
-        was: Option<&FileBefore>,
-        command: &NeapCommand,
-        installs: bool,
-    ) -> Result<Option<String>, Failure> {
-        match &self.kind {
-            ConfigKind::Toml => {
-                let after = updated_toml(&self.path, before.unwrap_or_default(), command, installs)?;
-                Ok(if installs { Some(after) } else { FileBefore::restore_file(was, after) })
-            }
-            ConfigKind::Hooks(_) | ConfigKind::Server(..) => {
-                let text = before.filter(|text| !text.trim().is_empty()).unwrap_or("{}\n");
-                let value: Result<Value, _> = serde_json::from_str(text);
-                let reason = match value {
-                    Ok(value) if value.is_object() => None,
-                    Ok(_) => Some("it is not an object".to_owned()),
-                    Err(error) => Some(error.to_string()),
-                };
-                if let Some(reason) = reason {
-                    return Err(Failure::new(format!("{} cannot be read as JSON: {reason}", self.path.display()))
-                        .hint("nothing was changed; fix the file, or add what `--print` shows by hand"));
-                }
-                let without = self.without_neap(text, was);
-                let after = if installs { self.with_neap(&without, text, command) } else { Some(without) };
-                let after = after.ok_or_else(|| {
-                    Failure::new(format!("{} has another value where Neap's entry belongs", self.path.display()))
-                        .hint("nothing was changed; check \"hooks\" and \"mcpServers\" in it")
-                })?;
-                Ok(if installs { Some(after) } else { FileBefore::restore_file(was, after) })
-            }
-        }
-    }
-
-    fn with_neap(&self, without: &str, before: &str, command: &NeapCommand) -> Option<String> {
-        match &self.kind {
-            ConfigKind::Server(path, server) => {
-                let current = json_edit::find(before, path).map(|at| serde_json::from_str::<Value>(&before[at]));
-                if matches!(current, Some(Ok(current)) if current == *server) {
-                    return Some(before.to_owned());
-                }
-                json_edit::set_value(without, path, server)
-            }
-            ConfigKind::Hooks(name) => {
-                let hook_command = command.shell_line(&["hook", name]);
-                if installed_commands(before, name) == vec![hook_command.clone(); hook_events(name).len()] {
-                    return Some(before.to_owned());
-                }
-                hook_events(name).iter().try_fold(without.to_owned(), |text, event| {
-                    let call = json!({"type": "command", "command": hook_command, "timeout": TIMEOUT_S});
-                    let group = if *event == HookKind::PostToolUse {
-                        json!({"matcher": "*", "hooks": [call]})
-                    } else {
-                        json!({"hooks": [call]})
-                    };
-                    json_edit::push_item(&text, &["hooks", event.as_str()], &group)
-                })
-            }
-            ConfigKind::Toml => None,
-        }
-    }
-
-    fn without_neap(&self, text: &str, was: Option<&FileBefore>) -> String {
-        match &self.kind {
-            ConfigKind::Server(path, _) => {
-                let result = json_edit::remove(text, path);
-                if result == text { result } else { FileBefore::restore_container(was, &result, &path[..1]) }
-            }
-            ConfigKind::Hooks(_) => {
-                let result = HookKind::ALL.iter().fold(text.to_owned(), |text, event| {
-                    let path = ["hooks", event.as_str()];
-                    let cut = json_edit::remove_items(&text, &path, |group| !own_commands(group).is_empty());
-                    if cut == text { text } else { FileBefore::restore_container(was, &cut, &path) }
-                });
-                if result == text { result } else { FileBefore::restore_container(was, &result, &["hooks"]) }
-            }
-            ConfigKind::Toml => text.to_owned(),
-        }
-    }
+fn strict(path: Option<PathBuf>, part: Part) -> FilePart {
+    (path, Format::Json(Dialect::Strict), part)
 }
 
-fn hook_events(name: &str) -> Vec<HookKind> {
-    // Codex has no session-end event.
-    HookKind::ALL.into_iter().filter(|event| name != "codex" || *event != HookKind::SessionEnd).collect()
+fn with_comments(path: Option<PathBuf>, part: Part) -> FilePart {
+    (path, Format::Json(Dialect::CommentsAndCommas), part)
 }
 
-fn own_commands(group: &Value) -> Vec<String> {
-    let hooks = group["hooks"].as_array().into_iter().flatten();
-    let commands = hooks.filter_map(|hook| hook["command"].as_str());
-    let is_ours = |command: &&str| {
-        let words = command.split_whitespace().collect::<Vec<_>>();
-        command.contains("neap")
-            && words.windows(2).any(|two| two[0] == "hook" && matches!(two[1], "claude-code" | "codex"))
-    };
-    commands.filter(is_ours).map(str::to_owned).collect()
+fn under(folder: Option<PathBuf>, rest: &str) -> Option<PathBuf> {
+    Some(rest.split('/').filter(|part| !part.is_empty()).fold(folder?, |path, part| path.join(part)))
 }
 
-fn installed_commands(text: &str, name: &str) -> Vec<String> {
-    let value: Value = serde_json::from_str(text).unwrap_or_default();
-    let groups = |event: &HookKind| value["hooks"][event.as_str()].as_array().cloned().unwrap_or_default();
-    hook_events(name).iter().flat_map(groups).flat_map(|group| own_commands(&group)).collect()
+/// The folder below that of each variant of VS Code that is here; of VS Code itself, if none is.
+fn variants(rest: &str) -> Vec<Option<PathBuf>> {
+    let all = VSCODE.map(|variant| under(folders::vscode(variant), rest));
+    let found: Vec<_> =
+        all.iter().filter(|path| path.as_ref().is_some_and(|path| path.exists())).cloned().collect();
+    if found.is_empty() { all[..1].to_vec() } else { found }
 }
 
-fn updated_toml(path: &Path, before: &str, command: &NeapCommand, installs: bool) -> Result<String, Failure> {
-    let failure = |problem: String| {
-        Failure::new(format!("{} {problem}", path.display()))
-            .hint("nothing was changed; fix the file, or add what `--print` shows by hand")
-    };
-    let parse = |text: &str| {
-        toml::from_str::<toml::Table>(text)
-            .map_err(|error| failure(format!("cannot be read as TOML: {}", error.message())))
-    };
-    parse(before)?;
-    let without = match (before.find(BEGIN), before.find(END)) {
-        (Some(begin), Some(end)) if begin < end => {
-            let rest = before[end + END.len()..].strip_prefix('\n').unwrap_or(&before[end + END.len()..]);
-            let head = before[..begin].strip_suffix('\n').unwrap_or(&before[..begin]);
-            format!("{head}{rest}")
+/// The server's entry, in the form that the agent reads.
+fn server(agent: InstallTarget, command: &NeapCommand, path: &'static [&'static str]) -> Part {
+    let (program, args) = (command.program(), command.args(&["mcp", "--for", &id(agent)]));
+    let value = match agent {
+        InstallTarget::ClaudeCode | InstallTarget::Cline | InstallTarget::Vscode => {
+            json!({"type": "stdio", "command": program, "args": args})
         }
-        _ => before.to_owned(),
-    };
-    if !installs {
-        return Ok(without);
-    }
-    let foreign = parse(&without)?;
-    if foreign.get("mcp_servers").and_then(|servers| servers.get("neap")).is_some() {
-        return Err(failure("has an MCP server called neap that was not written by `neap install`".to_owned()));
-    }
-    // Strings and lists of strings look the same in JSON and TOML.
-    let (program, args) = (json!(command.program.to_string_lossy()), json!(command.args(&["mcp"])));
-    let gap = if without.is_empty() {
-        ""
-    } else {
-        "
-"
-    };
-    let block = format!("{BEGIN}\n[mcp_servers.neap]\ncommand = {program}\nargs = {args}\n{END}\n");
-    let after = format!("{without}{gap}{block}");
-    // Verify that everything else is unchanged.
-    let mut updated = parse(&after)?;
-    if let Some(servers) = updated.get_mut("mcp_servers").and_then(toml::Value::as_table_mut) {
-        servers.remove("neap");
-        if servers.is_empty() && foreign.get("mcp_servers").is_none() {
-            updated.remove("mcp_servers");
+        InstallTarget::Copilot => json!({"type": "local", "command": program, "args": args, "tools": ["*"]}),
+        InstallTarget::Opencode => {
+            let words: Vec<Value> = std::iter::once(program).chain(args).map(Value::from).collect();
+            json!({"type": "local", "command": words, "enabled": true})
         }
-    }
-    if updated != foreign {
-        Err(failure("would change its meaning if Neap's entry were appended".to_owned()))
-    } else {
-        Ok(after)
-    }
+        InstallTarget::Codex
+        | InstallTarget::Cursor
+        | InstallTarget::Gemini
+        | InstallTarget::Roo
+        | InstallTarget::Windsurf
+        | InstallTarget::Zed
+        | InstallTarget::Hermes
+        | InstallTarget::Openclaw => json!({"command": program, "args": args}),
+    };
+    Part::Server(path, value)
 }

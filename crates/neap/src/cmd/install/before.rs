@@ -5,7 +5,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::json_edit;
+use super::json_edit::JsonText;
+use super::json_tree::without_mark;
 use crate::env::DataDir;
 use crate::files;
 use crate::out::{self, Failure};
@@ -56,28 +57,28 @@ impl BeforeInstall {
 }
 
 impl FileBefore {
-    pub(super) fn new(text: Option<&str>, containers: &[Vec<&str>]) -> Self {
+    /// `containers`: what entries of ours are put into, and the text of those that are empty.
+    pub(super) fn new(text: Option<&str>, containers: BTreeMap<String, Option<String>>) -> Self {
         let blank = text.filter(|text| is_blank(text)).map(str::to_owned);
-        let found = containers.iter().filter_map(|path| {
-            let range = json_edit::find(text?, path)?;
-            let inner = text?.get(range)?;
-            Some((path.join("/"), is_empty_container(inner).then(|| inner.to_owned())))
-        });
-        let containers = if blank.is_none() { found.collect() } else { BTreeMap::new() };
+        let containers = if blank.is_none() { containers } else { BTreeMap::new() };
         Self { exists: text.is_some(), blank, containers }
     }
 
+    /// What is known of a container: `None` if it was not there, and its text if it was empty.
+    pub(super) fn container(&self, name: &str) -> Option<&Option<String>> {
+        self.containers.get(name)
+    }
+
     /// Takes out a container that is empty now, or leaves it as it was.
-    pub(super) fn restore_container(before: Option<&Self>, text: &str, path: &[&str]) -> String {
-        let Some(range) = json_edit::find(text, path).filter(|range| is_empty_container(&text[range.clone()]))
-        else {
-            return text.to_owned();
-        };
-        match before.and_then(|before| before.containers.get(&path.join("/"))) {
-            None => json_edit::remove(text, path),
-            Some(None) => text.to_owned(),
-            Some(Some(was)) => format!("{}{was}{}", &text[..range.start], &text[range.end..]),
+    pub(super) fn restore_container(before: Option<&Self>, json: &mut JsonText, path: &[&str]) {
+        if !json.container(path).is_some_and(|(_, is_empty)| is_empty) {
+            return;
         }
+        match before.and_then(|before| before.container(&path.join("/"))) {
+            None => json.remove(path),
+            Some(None) => false,
+            Some(Some(was)) => json.replace(path, was),
+        };
     }
 
     /// The whole file, once nothing of ours is in it; `None` if there was none.
@@ -95,11 +96,6 @@ impl FileBefore {
 
 /// Whether a file says nothing: it is empty, or has braces alone.
 fn is_blank(text: &str) -> bool {
-    let said: String = text.split_whitespace().collect();
+    let said: String = without_mark(text).split_whitespace().collect();
     said.is_empty() || said == "{}"
-}
-
-fn is_empty_container(text: &str) -> bool {
-    let said: String = text.split_whitespace().collect();
-    said == "{}" || said == "[]"
 }

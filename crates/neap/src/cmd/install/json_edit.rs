@@ -1,126 +1,223 @@
 //! Edits JSON text in place: inserted values get lines of their own, all other bytes stay unchanged.
 
-use std::ops::Range;
-
-use neap_model::wire::json::MemberRange;
 use serde_json::Value;
+
+use super::json_tree::{Dialect, Member, Node, NodeKind, comments_end, parse};
 
 /// Used where the file has no indentation.
 const DEFAULT_INDENT: &str = "  ";
 
-/// Sets the value at a path of keys, creating missing objects. `None` if something on the path is not an object.
-pub(super) fn set_value(text: &str, path: &[&str], value: &Value) -> Option<String> {
-    let (key, parents) = path.split_last()?;
-    let mut at = root_range(text);
-    for (depth, step) in parents.iter().enumerate() {
-        let found = MemberRange::all_in(text, &at)?.into_iter().find(|member| member.key.as_deref() == Some(step));
-        match found {
-            Some(member) => at = member.value,
-            None => {
-                let nested = path[depth + 1..].iter().rev().fold(value.clone(), |inner, key| {
-                    Value::Object([((*key).to_owned(), inner)].into_iter().collect())
-                });
-                return insert(text, &at, Some(step), &nested, depth + 1);
+/// A text and where its parts are.
+#[derive(Debug, Clone)]
+pub(super) struct JsonText {
+    text: String,
+    dialect: Dialect,
+    root: Node,
+}
+
+impl JsonText {
+    pub(super) fn new(text: String, dialect: Dialect) -> Result<Self, String> {
+        let root = parse(&text, dialect)?;
+        Ok(Self { text, dialect, root })
+    }
+
+    pub(super) fn into_text(self) -> String {
+        self.text
+    }
+
+    pub(super) fn is_object(&self) -> bool {
+        matches!(self.root.kind, NodeKind::Object(_))
+    }
+
+    pub(super) fn value(&self) -> Value {
+        self.root.value(&self.text)
+    }
+
+    fn find(&self, path: &[&str]) -> Option<&Node> {
+        path.iter().try_fold(&self.root, |node, key| node.get(key))
+    }
+
+    pub(super) fn value_at(&self, path: &[&str]) -> Option<Value> {
+        Some(self.find(path)?.value(&self.text))
+    }
+
+    /// The text of an object or list, and whether only space is in it.
+    pub(super) fn container(&self, path: &[&str]) -> Option<(&str, bool)> {
+        let node = self.find(path)?;
+        node.members()?;
+        let inner = &self.text[node.range.start + 1..node.range.end - 1];
+        Some((&self.text[node.range.clone()], inner.trim().is_empty()))
+    }
+
+    /// True if something was there.
+    pub(super) fn replace(&mut self, path: &[&str], with: &str) -> bool {
+        let range = self.find(path).map(|node| node.range.clone());
+        range.is_some_and(|range| self.splice(range.start, range.end, with))
+    }
+
+    /// Sets the value at a path of keys, creating missing objects. False if something on the path is not an object.
+    pub(super) fn set(&mut self, path: &[&str], value: &Value) -> bool {
+        let Some((key, parents)) = path.split_last() else { return false };
+        let mut node = &self.root;
+        for (depth, step) in parents.iter().enumerate() {
+            match node.get(step) {
+                Some(found) => node = found,
+                None => {
+                    let nested = path[depth + 1..].iter().rev().fold(value.clone(), |inner, key| {
+                        Value::Object([((*key).to_owned(), inner)].into_iter().collect())
+                    });
+                    return self.insert(node.clone(), Some(step), &nested, depth + 1);
+                }
+            }
+        }
+        match node.get(key).map(|found| found.range.clone()) {
+            Some(range) => {
+                let text = self.pretty(value, &self.indent_unit().repeat(path.len()));
+                self.splice(range.start, range.end, &text)
+            }
+            None => self.insert(node.clone(), Some(key), value, path.len()),
+        }
+    }
+
+    /// Appends an item to the array at a path, creating what is missing. False if another value is there.
+    pub(super) fn push(&mut self, path: &[&str], value: &Value) -> bool {
+        match self.find(path).cloned() {
+            Some(node) => self.insert(node, None, value, path.len() + 1),
+            None => self.set(path, &Value::Array(vec![value.clone()])),
+        }
+    }
+
+    /// True if it was there.
+    pub(super) fn remove(&mut self, path: &[&str]) -> bool {
+        let Some((key, parents)) = path.split_last() else { return false };
+        self.remove_where(parents, |member, _| member.key.as_deref() == Some(key))
+    }
+
+    pub(super) fn remove_items(&mut self, path: &[&str], is_removed: impl Fn(&Value) -> bool) -> bool {
+        self.remove_where(path, |member, text| member.key.is_none() && is_removed(&member.value.value(text)))
+    }
+
+    fn remove_where(&mut self, path: &[&str], is_removed: impl Fn(&Member, &str) -> bool) -> bool {
+        let mut any = false;
+        while let Some(container) = self.find(path).cloned() {
+            let members = container.members().unwrap_or_default();
+            let Some(at) = members.iter().rposition(|member| is_removed(member, &self.text)) else { break };
+            if !self.remove_member(&container, members, at) {
+                break;
+            }
+            any = true;
+        }
+        any
+    }
+
+    fn remove_member(&mut self, container: &Node, members: &[Member], at: usize) -> bool {
+        let (first, last) = (container.range.start + 1, container.range.end - 1);
+        let member = &members[at];
+        let line = line_start(&self.text, member.start).max(first);
+        let end = member.comma.map_or(member.value.range.end, |comma| comma + 1);
+        let before_comma = at.checked_sub(1).and_then(|before| members[before].comma);
+        if members.len() == 1 && comments_end(&self.text, first, member.start, false).is_none() {
+            let rest = comments_end(&self.text, end, last, false).map_or(last, |_| end);
+            return self.splice(first, rest, "");
+        }
+        match before_comma {
+            // It was the last: the comma before it has nothing to part any more.
+            Some(comma) if member.comma.is_none() => {
+                let between = self.text[comma + 1..line].to_owned();
+                self.splice(comma, end, &between)
+            }
+            None if member.comma.is_some() && !self.text[line..member.start].contains('\n') => {
+                let gap = &self.text[end..last];
+                let next = end + gap.len() - gap.trim_start_matches([' ', '\t']).len();
+                self.splice(member.start, next, "")
+            }
+            Some(_) | None => self.splice(line, end, ""),
+        }
+    }
+
+    fn insert(&mut self, container: Node, key: Option<&str>, value: &Value, depth: usize) -> bool {
+        let members = match (&container.kind, key) {
+            (NodeKind::Object(members), Some(_)) | (NodeKind::Array(members), None) => members,
+            _ => return false,
+        };
+        let (first, last) = (container.range.start + 1, container.range.end - 1);
+        let unit = self.indent_unit();
+        let line = self.newline();
+        let indent = members.last().and_then(|last| self.own_indent(last.start)).unwrap_or(unit.repeat(depth));
+        let key = key.map_or_else(String::new, |key| format!("{}: ", Value::from(key)));
+        let member = format!("{key}{}", self.pretty(value, &indent));
+        match members.last() {
+            None => match comments_end(&self.text, first, last, false) {
+                Some(at) => self.splice(at, at, &format!("{line}{indent}{member}")),
+                None => {
+                    let end = unit.repeat(depth.saturating_sub(1));
+                    self.splice(first, last, &format!("{line}{indent}{member}{line}{end}"))
+                }
+            },
+            Some(Member { comma: Some(comma), .. }) => {
+                let at = comments_end(&self.text, comma + 1, last, true).unwrap_or(comma + 1);
+                self.splice(at, at, &format!("{line}{indent}{member},"))
+            }
+            Some(Member { value, .. }) => {
+                let end = value.range.end;
+                let at = comments_end(&self.text, end, last, true).unwrap_or(end);
+                let between = self.text[end..at].to_owned();
+                self.splice(end, at, &format!(",{between}{line}{indent}{member}"))
             }
         }
     }
-    match MemberRange::all_in(text, &at)?.into_iter().find(|member| member.key.as_deref() == Some(key)) {
-        Some(member) => Some(splice(text, member.value, &pretty(value, &indent_unit(text), path.len()))),
-        None => insert(text, &at, Some(key), value, path.len()),
-    }
-}
 
-/// Appends an item to the array at a path, creating what is missing.
-pub(super) fn push_item(text: &str, path: &[&str], value: &Value) -> Option<String> {
-    match find(text, path) {
-        Some(at) if text[at.clone()].starts_with('[') => insert(text, &at, None, value, path.len() + 1),
-        Some(_) => None,
-        None => set_value(text, path, &Value::Array(vec![value.clone()])),
-    }
-}
-
-pub(super) fn remove(text: &str, path: &[&str]) -> String {
-    let Some((key, parents)) = path.split_last() else { return text.to_owned() };
-    let Some(at) = find(text, parents) else { return text.to_owned() };
-    remove_where(text, &at, |member| member.key.as_deref() == Some(key))
-}
-
-pub(super) fn remove_items(text: &str, path: &[&str], is_removed: impl Fn(&Value) -> bool) -> String {
-    let Some(at) = find(text, path).filter(|at| text[at.clone()].starts_with('[')) else { return text.to_owned() };
-    remove_where(text, &at, |member| {
-        serde_json::from_str(&text[member.value.clone()]).is_ok_and(|value| is_removed(&value))
-    })
-}
-
-pub(super) fn find(text: &str, path: &[&str]) -> Option<Range<usize>> {
-    path.iter().try_fold(root_range(text), |at, key| {
-        let found = MemberRange::all_in(text, &at)?.into_iter().find(|member| member.key.as_deref() == Some(key));
-        found.map(|member| member.value)
-    })
-}
-
-fn remove_where(text: &str, at: &Range<usize>, is_removed: impl Fn(&MemberRange) -> bool) -> String {
-    let all = MemberRange::all_in(text, at).unwrap_or_default();
-    let remaining: Vec<&MemberRange> = all.iter().filter(|member| !is_removed(member)).collect();
-    if remaining.len() == all.len() {
-        return text.to_owned();
-    }
-    if remaining.is_empty() {
-        return splice(text, at.start + 1..at.end - 1, "");
-    }
-    // From last to first, so that ranges stay valid.
-    let mut result = text.to_owned();
-    for (index, member) in all.iter().enumerate().rev().filter(|(_, member)| is_removed(member)) {
-        let before = all[..index].iter().rfind(|member| !is_removed(member));
-        let gap = match before {
-            Some(before) if all[index - 1].whole.end == before.whole.end => before.whole.end..member.whole.end,
-            Some(_) => all[index - 1].whole.end..member.whole.end,
-            None => member.whole.start..all[index + 1].whole.start,
-        };
-        result.replace_range(gap, "");
-    }
-    result
-}
-
-fn insert(text: &str, at: &Range<usize>, key: Option<&str>, value: &Value, depth: usize) -> Option<String> {
-    let all = MemberRange::all_in(text, at)?;
-    let unit = indent_unit(text);
-    let indent = unit.repeat(depth);
-    let key = key.map_or_else(String::new, |key| format!("{}: ", Value::from(key)));
-    let member = format!("{key}{}", pretty(value, &unit, depth));
-    Some(match all.last() {
-        Some(last) => splice(text, last.whole.end..last.whole.end, &format!(",\n{indent}{member}")),
-        None => {
-            let end = unit.repeat(depth.saturating_sub(1));
-            splice(text, at.start + 1..at.end - 1, &format!("\n{indent}{member}\n{end}"))
+    /// False, and nothing changed, if the text could not be read after it.
+    fn splice(&mut self, start: usize, end: usize, with: &str) -> bool {
+        let text = format!("{}{with}{}", &self.text[..start], &self.text[end..]);
+        match parse(&text, self.dialect) {
+            Ok(root) => {
+                (self.text, self.root) = (text, root);
+                true
+            }
+            Err(_) => false,
         }
-    })
+    }
+
+    fn pretty(&self, value: &Value, indent: &str) -> String {
+        let (text, unit) = (serde_json::to_string_pretty(value).unwrap_or_default(), self.indent_unit());
+        let line = |line: &str| {
+            let inner = line.trim_start_matches(' ');
+            format!("{indent}{}{inner}", unit.repeat((line.len() - inner.len()) / 2))
+        };
+        let mut lines = text.lines();
+        let first = lines.next().unwrap_or_default().to_owned();
+        lines.fold(first, |out, next| format!("{out}{}{}", self.newline(), line(next)))
+    }
+
+    fn newline(&self) -> &'static str {
+        if self.text.contains("\r\n") { "\r\n" } else { "\n" }
+    }
+
+    /// The space before a member that has its own line.
+    fn own_indent(&self, at: usize) -> Option<String> {
+        let before = &self.text[..at];
+        let line = &before[before.rfind('\n')? + 1..];
+        line.chars().all(|c| matches!(c, ' ' | '\t')).then(|| line.to_owned())
+    }
+
+    /// One level of the file's indentation.
+    fn indent_unit(&self) -> String {
+        let space = self.text.lines().skip(1).map(|line| &line[..line.len() - line.trim_start().len()]);
+        let space = space.filter(|space| space.chars().all(|c| matches!(c, ' ' | '\t')));
+        space
+            .filter(|space| !space.is_empty())
+            .min_by_key(|space| space.len())
+            .unwrap_or(DEFAULT_INDENT)
+            .to_owned()
+    }
 }
 
-fn splice(text: &str, range: Range<usize>, with: &str) -> String {
-    format!("{}{with}{}", &text[..range.start], &text[range.end..])
-}
-
-fn pretty(value: &Value, unit: &str, depth: usize) -> String {
-    let text = serde_json::to_string_pretty(value).unwrap_or_default();
-    let line = |line: &str| {
-        let inner = line.trim_start_matches(' ');
-        format!("{}{inner}", unit.repeat(depth + (line.len() - inner.len()) / 2))
-    };
-    let mut lines = text.lines();
-    let first = lines.next().unwrap_or_default().to_owned();
-    lines.fold(first, |out, next| format!("{out}\n{}", line(next)))
-}
-
-/// One level of the file's indentation.
-fn indent_unit(text: &str) -> String {
-    let space = text.lines().skip(1).map(|line| &line[..line.len() - line.trim_start().len()]);
-    space.filter(|space| !space.is_empty()).min_by_key(|space| space.len()).unwrap_or(DEFAULT_INDENT).to_owned()
-}
-
-fn root_range(text: &str) -> Range<usize> {
-    let start = text.len() - text.trim_start().len();
-    start..text.trim_end().len()
+/// The beginning of the space before a place, with one line's end.
+fn line_start(text: &str, at: usize) -> usize {
+    let before = text[..at].trim_end_matches([' ', '\t']);
+    let before = before.strip_suffix('\n').map_or(before, |line| line.strip_suffix('\r').unwrap_or(line));
+    before.len()
 }
 
 #[cfg(test)]
@@ -131,36 +228,57 @@ mod tests {
 
     const FILE: &str = "{\n    \"model\": \"opus\",\n    \"n\": 1.50,\n    \"hooks\": {\n        \"Stop\": [ {\"hooks\": [{\"type\": \"command\", \"command\": \"say \\\"]}\\\"\"}]} ]\n    }\n}\n";
 
+    fn json(text: &str) -> JsonText {
+        JsonText::new(text.to_owned(), Dialect::Json5).expect("JSON")
+    }
+
+    fn with(text: &str, path: &[&str], value: &Value) -> Option<String> {
+        let mut json = json(text);
+        json.set(path, value).then(|| json.into_text())
+    }
+
     #[test]
     fn what_is_put_in_and_taken_out_again_leaves_every_byte_as_it_was() {
         let ours = json!({"hooks": [{"type": "command", "command": "neap hook"}]});
-        for text in [FILE, "{\"a\":[1, 2],\"b\":{}}", "{\"hooks\":{\"Stop\":[]}}", "  {\"x\" : null}\n\n"] {
-            let pushed = push_item(text, &["hooks", "Stop"], &ours).expect("an array");
-            let value: Value = serde_json::from_str(&pushed).expect("JSON");
-            assert_eq!(value["hooks"]["Stop"].as_array().and_then(|all| all.last()), Some(&ours), "{pushed}");
-            let is_ours = |value: &Value| *value == ours;
-            let mut back = remove_items(&pushed, &["hooks", "Stop"], is_ours);
-            let before: Value = serde_json::from_str(text).expect("JSON");
-            if before["hooks"].get("Stop").is_none() {
-                back = remove(&back, &["hooks"]);
+        for text in [
+            FILE,
+            "{\"a\":[1, 2],\"b\":{}}",
+            "{\"hooks\":{\"Stop\":[]}}",
+            "  {\"x\" : null}\n\n",
+            "{\r\n\t\"x\": 1 // one\r\n}\r\n",
+            "{\"hooks\": {\"Stop\": [1, 2, /* two */ ], }, // all\n}",
+            "{\n  // nothing yet\n}",
+            "{ /* a */ /* b */ }",
+            "\u{feff}{a: 'b', // c\n}",
+        ] {
+            let mut pushed = json(text);
+            assert!(pushed.push(&["hooks", "Stop"], &ours), "{text}");
+            let items = pushed.value_at(&["hooks", "Stop"]).expect("an array");
+            assert_eq!(items.as_array().and_then(|all| all.last()), Some(&ours), "{}", pushed.text);
+            assert!(pushed.remove_items(&["hooks", "Stop"], |value| *value == ours));
+            if json(text).value()["hooks"].get("Stop").is_none() {
+                pushed.remove(&["hooks"]);
             }
-            assert_eq!(back, text);
-            let put_in = set_value(text, &["mcpServers", "neap"], &json!({"command": "neap"})).expect("an object");
-            assert_eq!(remove(&put_in, &["mcpServers"]), text, "{put_in}");
+            assert_eq!(pushed.text, text);
+            let mut put_in = json(text);
+            assert!(put_in.set(&["mcpServers", "neap"], &json!({"command": "neap"})), "{text}");
+            assert_eq!(put_in.value()["mcpServers"]["neap"]["command"], "neap", "{}", put_in.text);
+            assert!(put_in.remove(&["mcpServers"]));
+            assert_eq!(put_in.text, text);
         }
     }
 
     #[test]
     fn what_is_put_in_stands_as_the_file_does() {
-        let put_in = set_value(FILE, &["hooks", "Start"], &json!([1])).expect("an object");
+        let put_in = with(FILE, &["hooks", "Start"], &json!([1])).expect("an object");
         assert!(put_in.contains(",\n        \"Start\": [\n            1\n        ]\n    }\n}\n"), "{put_in}");
-        assert_eq!(
-            set_value("{}", &["a", "b"], &json!(1)).as_deref(),
-            Some("{\n  \"a\": {\n    \"b\": 1\n  }\n}")
-        );
-        assert_eq!(set_value("{\"a\": 7}", &["a"], &json!(8)).as_deref(), Some("{\"a\": 8}"));
-        assert_eq!(set_value("{\"a\": 7}", &["a", "b"], &json!(8)), None);
-        assert_eq!(push_item("{\"a\": 7}", &["a"], &json!(8)), None);
+        let first = with("{}", &["a", "b"], &json!(1));
+        assert_eq!(first.as_deref(), Some("{\n  \"a\": {\n    \"b\": 1\n  }\n}"));
+        let commented = with("{\r\n\t\"a\": 1 // one\r\n}", &["b"], &json!([2]));
+        assert_eq!(commented.as_deref(), Some("{\r\n\t\"a\": 1, // one\r\n\t\"b\": [\r\n\t\t2\r\n\t]\r\n}"));
+        assert_eq!(with("{\"a\": 7}", &["a"], &json!(8)).as_deref(), Some("{\"a\": 8}"));
+        assert_eq!(with("{\"a\": 7}", &["a", "b"], &json!(8)), None);
+        assert!(!json("{\"a\": 7}").push(&["a"], &json!(8)));
     }
 
     #[test]
@@ -171,8 +289,12 @@ mod tests {
             ("[1, 9]", "[1]"),
             ("[9]", "[]"),
             ("[9, 9, 1, 9, 9, 2, 9]", "[1, 2]"),
+            ("[\n  9, // nine\n  1,\n  9,\n]", "[ // nine\n  1,\n]"),
+            ("[ /* a */ 9 /* b */ ]", "[ /* a */ /* b */ ]"),
         ] {
-            assert_eq!(remove_items(text, &[], |value| *value == json!(9)), want, "{text}");
+            let mut text = json(text);
+            assert!(text.remove_items(&[], |value| *value == json!(9)));
+            assert_eq!(text.into_text(), want);
         }
     }
 }

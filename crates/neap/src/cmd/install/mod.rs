@@ -2,27 +2,33 @@
 
 mod agents;
 mod before;
+mod command;
+mod config_file;
 mod diff;
+mod everywhere;
 mod json_edit;
+mod json_tree;
+mod plan;
+mod status;
+#[cfg(test)]
+mod tests;
+mod toml_block;
+mod yaml_block;
 
+use std::collections::BTreeSet;
 use std::io::{BufRead as _, IsTerminal as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cli::{InstallArgs, InstallTarget};
 use crate::env::DataDir;
 use crate::out::{self, BOLD, DIM, Failure};
-use crate::{agent_profile, files};
-use agents::{NeapCommand, config_files};
-use before::{BeforeInstall, FileBefore};
-
-struct FileChange {
-    path: PathBuf,
-    before: Option<String>,
-    after: Option<String>,
-}
+use before::BeforeInstall;
+use command::NeapCommand;
+use plan::{FileChange, Plan};
+pub(crate) use status::{AgentStatus, all as agent_statuses};
 
 pub(crate) fn run(
     data: &DataDir,
@@ -32,52 +38,60 @@ pub(crate) fn run(
     json: bool,
 ) -> Result<ExitCode, Failure> {
     let command = NeapCommand { program: std::env::current_exe()?, options: global_options(data_dir, agent)? };
-    let mut changes = Vec::new();
+    match args.into {
+        _ if args.all => everywhere::run(data, &command, args, json),
+        Some(target) => run_one(data, target, &command, args, json),
+        None => status::print(data, json).map(|()| ExitCode::SUCCESS),
+    }
+}
+
+fn run_one(
+    data: &DataDir,
+    target: InstallTarget,
+    command: &NeapCommand,
+    args: &InstallArgs,
+    json: bool,
+) -> Result<ExitCode, Failure> {
     let mut known = BeforeInstall::load(data);
-    for target in config_files(args.into, &command)? {
-        // Follows a symlink instead of replacing it.
-        let path = target.path.canonicalize().unwrap_or_else(|_| target.path.clone());
-        let before = agent_profile::read_text(&path)?;
-        let has_neap = before.as_deref().is_some_and(|text| target.has_neap(text));
-        if args.uninstall && !has_neap {
-            continue;
-        }
-        let after = target.updated_text(before.as_deref(), known.get(&path), &command, !args.uninstall)?;
-        if args.uninstall {
-            known.set(&path, None);
-        } else if !has_neap {
-            known.set(&path, Some(FileBefore::new(before.as_deref(), &target.containers())));
-        }
-        if before != after {
-            changes.push(FileChange { path, before, after });
-        }
-    }
-    let applies = !args.print && !changes.is_empty();
+    let plan = Plan::new(target, command, &known, !args.uninstall, &mut BTreeSet::new())?;
     if !json {
-        for change in &changes {
-            out::print_text(diff::render(&change.path, change.before.as_deref(), change.after.as_deref()));
-        }
+        plan.changes.iter().for_each(show);
     }
-    if changes.is_empty() {
-        print_result(args, json, &changes, false)?;
-        return Ok(ExitCode::SUCCESS);
-    }
+    let applies = !args.print && !plan.changes.is_empty();
     if applies {
-        if !args.yes && !is_confirmed()? {
+        if !args.yes && !matches!(ask("Make this change? [y/N] ")?.as_str(), "y" | "yes") {
             out::print_line("nothing was changed");
             return Ok(ExitCode::SUCCESS);
         }
-        // First what is needed to take it back.
-        if !args.uninstall {
-            known.save(data)?;
-        }
-        changes.iter().try_for_each(apply)?;
-        if args.uninstall {
-            known.save(data)?;
+        carry_out(data, &mut known, &[&plan], !args.uninstall).into_iter().try_for_each(|(_, result)| result)?;
+    }
+    print_result(args, json, &plan, applies)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Makes the changes of plans, and keeps what is needed to take them back. One that fails leaves the others.
+fn carry_out(
+    data: &DataDir,
+    known: &mut BeforeInstall,
+    plans: &[&Plan],
+    installs: bool,
+) -> Vec<(InstallTarget, Result<(), Failure>)> {
+    // First what is needed to take it back.
+    if installs {
+        plans.iter().for_each(|plan| plan.remember(known));
+        if let Err(failure) = known.save(data) {
+            return plans.first().map(|plan| (plan.agent, Err(failure))).into_iter().collect();
         }
     }
-    print_result(args, json, &changes, applies)?;
-    Ok(ExitCode::SUCCESS)
+    let mut results: Vec<_> = plans.iter().map(|plan| (plan.agent, plan.apply())).collect();
+    if !installs {
+        let done = plans.iter().zip(&results).filter(|(_, (_, result))| result.is_ok());
+        done.for_each(|(plan, _)| plan.remember(known));
+        if let (Err(failure), Some(first)) = (known.save(data), plans.first()) {
+            results.push((first.agent, Err(failure)));
+        }
+    }
+    results
 }
 
 /// Global options with which the agent finds the same data.
@@ -93,45 +107,40 @@ fn global_options(data_dir: Option<&Path>, agent: &str) -> Result<Vec<String>, F
     Ok(options)
 }
 
-fn is_confirmed() -> Result<bool, Failure> {
+/// The answer in small letters. Fails if nobody is there to answer.
+fn ask(question: &str) -> Result<String, Failure> {
     if !std::io::stdin().is_terminal() {
         return Err(Failure::new("cannot ask for confirmation: standard input is not a terminal")
             .hint("--yes makes the change, --print only shows it"));
     }
-    out::print_text("Make this change? [y/N] ");
+    out::print_text(question);
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer)?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    Ok(answer.trim().to_lowercase())
 }
 
-fn apply(change: &FileChange) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| Failure::new(format!("cannot write {}: {error}", change.path.display()));
-    let folder = change.path.parent().unwrap_or(Path::new("."));
-    match &change.after {
-        Some(text) => {
-            files::create_dir(folder).and_then(|()| files::replace_keeping_mode(&change.path, text.as_bytes()))
-        }
-        None => files::remove(&change.path),
-    }
-    .map_err(failed)
+fn show(change: &FileChange) {
+    out::print_text(diff::render(&change.path, change.before.as_deref(), change.after.as_deref()));
 }
 
-fn print_result(args: &InstallArgs, json: bool, changes: &[FileChange], applied: bool) -> Result<(), Failure> {
+fn changes_json(plan: &Plan) -> Value {
+    plan.changes.iter().map(|change| json!({"path": change.path, "text": change.after})).collect()
+}
+
+fn print_result(args: &InstallArgs, json: bool, plan: &Plan, applied: bool) -> Result<(), Failure> {
     if json {
-        let files: Vec<_> =
-            changes.iter().map(|change| json!({"path": change.path, "text": change.after})).collect();
-        return out::print_json(&json!({"applied": applied, "changes": files}));
+        return out::print_json(&json!({"applied": applied, "changes": changes_json(plan)}));
     }
     let verb = if args.uninstall { "removed" } else { "installed" };
-    match (changes.is_empty(), applied) {
+    match (plan.changes.is_empty(), applied) {
         (true, _) if args.uninstall => out::print_line("nothing to remove"),
         (true, _) => out::print_line("already installed"),
         (false, false) => out::print_line(format!("{DIM}nothing was changed{DIM:#}")),
         (false, true) => {
-            out::print_line(format!("{BOLD}{verb}{BOLD:#}; restart a running agent to apply it"));
-            if args.into == InstallTarget::Codex && !args.uninstall {
-                out::print_line("Codex runs hooks only once you trust them: type /hooks in Codex");
-            }
+            out::print_line(format!(
+                "{BOLD}{verb}{BOLD:#}; to apply it: {}",
+                agents::described(plan.agent).reload
+            ));
         }
     }
     Ok(())
