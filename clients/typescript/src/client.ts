@@ -6,7 +6,7 @@ import type { Call, Download } from "./call.js";
 import { health } from "./calls/server.js";
 import type { Page } from "./forms/index.js";
 import { type Routes, routesOf, type Sender } from "./routes.js";
-import { type Address, type Server, type ServerOptions, serverOf } from "./server.js";
+import { type Address, PREFIX, type Server, type ServerOptions, serverOf } from "./server.js";
 import { open, partsOf, Pool, TransportFailure, whole } from "./transport.js";
 import { Tries } from "./tries.js";
 import { checkVersion } from "./version.js";
@@ -51,6 +51,17 @@ export class Neap implements Sender {
     return client;
   }
 
+  /** Where its server listens; starts it if need be. */
+  async baseUrl(): Promise<string> {
+    const { api } = await this.#server.address();
+    return api.href.slice(0, -PREFIX.length);
+  }
+
+  /** Of the server that this client started, while it runs. */
+  get serverPid(): number | undefined {
+    return this.#server.pid;
+  }
+
   /** Ends the connections, and the server if it is this client's own. */
   async close(): Promise<void> {
     this.#pool.close();
@@ -65,10 +76,12 @@ export class Neap implements Sender {
   async send<Form>(call: Call<Form>): Promise<Form> {
     const tries = new Tries(call, this.#server);
     for (;;) {
-      const wait = await this.#attempt(tries, async (address) => {
-        const { status, content } = await this.#pool.send(call, address, this.#timeoutMs);
-        return tries.afterAnswer(status) ?? { form: call.read(status, content) };
-      });
+      const attempt = (): Promise<{ form: Form } | number> =>
+        this.#attempt(tries, async (address) => {
+          const { status, content } = await this.#pool.send(call, address, this.#timeoutMs);
+          return tries.afterAnswer(status) ?? { form: call.read(status, content) };
+        });
+      const wait = await this.#pool.turn(attempt);
       if (typeof wait !== "number") return wait.form;
       await pause(wait);
     }

@@ -4,7 +4,7 @@ import { NeapError, ServerUnavailable } from "./errors.js";
 import { ServerProcess } from "./process.js";
 import { findProgram } from "./program.js";
 
-const PREFIX = "/api/v1";
+export const PREFIX = "/api/v1";
 
 export interface Address {
   readonly api: URL;
@@ -13,6 +13,8 @@ export interface Address {
 }
 
 export interface Server {
+  /** Of the process, if it is this client's own and runs. */
+  readonly pid: number | undefined;
   /** The address; starts the server if need be. */
   address(): Promise<Address>;
   /** Nothing answers there. */
@@ -36,6 +38,7 @@ export interface ServerOptions {
 
 /** Somebody else's. */
 class RemoteServer implements Server {
+  readonly pid = undefined;
   readonly #address: Address;
   #isClosed = false;
 
@@ -59,8 +62,8 @@ class RemoteServer implements Server {
 const orphans = new FinalizationRegistry((process: ServerProcess) => process.letGo());
 
 /** A process of this client's own, started at the first call, and again if it was killed. */
-export class EmbeddedServer implements Server {
-  program: string | undefined;
+class EmbeddedServer implements Server {
+  readonly #program: string | undefined;
   readonly #options: string[] = [];
   #process: ServerProcess | undefined;
   #address: Address | undefined;
@@ -68,12 +71,11 @@ export class EmbeddedServer implements Server {
   #isClosed = false;
 
   constructor(options: ServerOptions) {
-    this.program = options.program;
+    this.#program = options.program;
     if (options.dataDir !== undefined) this.#options.push(`--data-dir=${options.dataDir}`);
     if (options.agent !== undefined) this.#options.push(`--agent=${options.agent}`);
   }
 
-  /** Of the server that runs now. */
   get pid(): number | undefined {
     return this.#process?.child.pid;
   }
@@ -99,7 +101,7 @@ export class EmbeddedServer implements Server {
 
   async #start(): Promise<Address> {
     await this.#end();
-    const process = await ServerProcess.start(findProgram(this.program), this.#options);
+    const process = await ServerProcess.start(findProgram(this.#program), this.#options);
     this.#process = process;
     orphans.register(this, process, this);
     try {

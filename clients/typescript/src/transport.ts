@@ -34,6 +34,21 @@ export interface Answer {
 export class Pool {
   readonly #http = new http.Agent(POOLED);
   readonly #https = new https.Agent(POOLED);
+  readonly #waiting: Array<() => void> = [];
+  #free = CONNECTIONS_MAX;
+
+  /** Acts when a connection is free. Whoever waits here has not begun, and does not notice a server that ends. */
+  async turn<Result>(act: () => Promise<Result>): Promise<Result> {
+    if (this.#free > 0) this.#free -= 1;
+    else await new Promise<void>((go) => this.#waiting.push(go));
+    try {
+      return await act();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#free += 1;
+      else next();
+    }
+  }
 
   async send(call: Call<unknown>, address: Address, timeoutMs: number): Promise<Answer> {
     const agent = address.api.protocol === "https:" ? this.#https : this.#http;
