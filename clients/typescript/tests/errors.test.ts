@@ -25,7 +25,7 @@ import {
   VersionMismatch,
 } from "neap";
 
-import { folderFor, keyOf, PROGRAM, start } from "./support.js";
+import { folderFor, keyOf, later, PROGRAM, start, stop } from "./support.js";
 
 /** The error with which an action fails. */
 async function errorFrom<Kind extends Error>(
@@ -43,14 +43,14 @@ async function errorFrom<Kind extends Error>(
 
 function client(test: TestContext, options: NeapOptions): Neap {
   const made = new Neap(options);
-  test.after(() => made.close());
+  later(test, () => made.close());
   return made;
 }
 
 /** Sets variables of the environment for one test. */
 function environment(test: TestContext, values: Record<string, string | undefined>): void {
   const before = { ...process.env };
-  test.after(() => {
+  later(test, () => {
     process.env = before;
   });
   for (const [name, value] of Object.entries(values)) {
@@ -158,7 +158,7 @@ test("a server of another version is refused", async (t) => {
   const server = createServer((_, answer) => answer.end(JSON.stringify({ status: "ok", version })));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  t.after(() => server.close());
+  later(t, () => server.close());
   const address = server.address();
   assert.ok(address !== null && typeof address === "object");
   const options = { baseUrl: `http://127.0.0.1:${address.port}`, key: "x" };
@@ -241,7 +241,7 @@ test("a server that does not answer in time is unavailable", async (t) => {
   const hasty = client(t, { baseUrl: await neap.baseUrl(), key: keyOf(dataDir), timeoutMs: 300 });
   await hasty.health();
   const pid = neap.serverPid ?? 0;
-  process.kill(pid, "SIGSTOP");
+  await stop(pid);
   try {
     const error = await errorFrom(hasty.showSession("auth"), ServerUnavailable);
     assert.match(error.message, /did not answer in time/);

@@ -9,7 +9,7 @@ import { test } from "node:test";
 import { type LiveEvent, Neap, NotAllowed } from "neap";
 
 import { EventReader, LineReader } from "../dist/lines.js";
-import { keyOf, start } from "./support.js";
+import { keyOf, later, start } from "./support.js";
 
 type Events = AsyncGenerator<LiveEvent, void, void>;
 
@@ -66,12 +66,12 @@ test("events miss nothing when the connection breaks", async (t) => {
     }
   }).listen(0, "127.0.0.1");
   await once(relay, "listening");
-  t.after(() => relay.close());
+  later(t, () => relay.close());
   const address = relay.address();
   assert.ok(address !== null && typeof address === "object");
   // The server answers only those who know its own address.
   const watcher = new Neap({ baseUrl: `http://127.0.0.1:${address.port}`, key: keyOf(dataDir) });
-  t.after(() => watcher.close());
+  later(t, () => watcher.close());
   const events = watcher.events();
   assert.equal((await next(events)).event, "open");
   for (const connection of connections) connection.destroy();
@@ -97,7 +97,7 @@ test("events go on after the server was killed", async (t) => {
 test("a wrong key sees nothing", async (t) => {
   const { neap } = await start(t);
   const other = new Neap({ baseUrl: await neap.baseUrl(), key: "wrong" });
-  t.after(() => other.close());
+  later(t, () => other.close());
   await assert.rejects(other.events().next(), NotAllowed);
 });
 

@@ -11,7 +11,7 @@ import { test, type TestContext } from "node:test";
 
 import { Neap, ServerUnavailable } from "neap";
 
-import { all, folderFor, isRunning, PACKAGE, PROGRAM, start, until } from "./support.js";
+import { all, folderFor, isRunning, later, PACKAGE, PROGRAM, start, stop, until } from "./support.js";
 
 function pidOf(neap: Neap): number {
   assert.ok(neap.serverPid !== undefined);
@@ -46,7 +46,7 @@ test("nothing starts before the first call", async () => {
 
 test("one server starts for many first calls", async (t) => {
   const neap = new Neap({ program: PROGRAM, dataDir: join(folderFor(t), "data") });
-  t.after(() => neap.close());
+  later(t, () => neap.close());
   await Promise.all(Array.from({ length: 20 }, () => neap.health()));
   const children = execFileSync("pgrep", ["-P", String(process.pid), "neap"], { encoding: "utf8" });
   assert.equal(children.trim(), String(neap.serverPid));
@@ -87,7 +87,7 @@ test("a call under way is not repeated if it must not be", async (t) => {
 /** Kills the server after the call was sent, and before it is answered. */
 async function duringKill<Form>(neap: Neap, act: () => Promise<Form>): Promise<Form> {
   const pid = pidOf(neap);
-  process.kill(pid, "SIGSTOP");
+  await stop(pid);
   const before = unreadBytes();
   const acted = act();
   await until(() => unreadBytes() > before, "the call has arrived");
@@ -178,13 +178,17 @@ test("two processes share a data folder", async (t) => {
 test("turns of many calls at once are all there, though the server is killed", async (t) => {
   const { neap } = await start(t);
   const turns = Number(process.env["NEAP_TEST_TURNS"] ?? "160");
-  let recorded = 0;
-  const record = async (number: number): Promise<void> => {
-    await neap.recordTurn(`session ${number % 8}`, `message ${number}`, "reply");
-    recorded += 1;
-    if (recorded % Math.floor(turns / 4) === 0 && recorded < turns) kill(neap);
-  };
-  await Promise.all(Array.from({ length: turns }, (_, number) => record(number)));
+  const wave = Math.ceil(turns / 4);
+  for (let first = 0; first < turns; first += wave) {
+    let recorded = 0;
+    const record = async (number: number): Promise<void> => {
+      await neap.recordTurn(`session ${number % 8}`, `message ${number}`, "reply");
+      recorded += 1;
+      if (recorded === Math.floor(wave / 2)) kill(neap);
+    };
+    const numbers = Array.from({ length: Math.min(wave, turns - first) }, (_, at) => first + at);
+    await Promise.all(numbers.map(record));
+  }
   const messages = new Set<string>();
   for (let session = 0; session < 8; session += 1) {
     const rows = await all(neap.each((cursor) => neap.listTurns(`session ${session}`, { limit: 200, cursor })));
@@ -204,11 +208,11 @@ test("a busy store is asked again, and what must not be repeated is not", async 
     return answer.end(JSON.stringify(problem));
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
-  t.after(() => server.close());
+  later(t, () => server.close());
   const address = server.address();
   assert.ok(address !== null && typeof address === "object");
   const neap = await Neap.connect({ baseUrl: `http://127.0.0.1:${address.port}`, key: "x" });
-  t.after(() => neap.close());
+  later(t, () => neap.close());
   await assert.rejects(neap.showSession("auth"), { name: "StoreBusy", hint: "wait" });
   assert.equal(asked, 4);
   await assert.rejects(neap.openEffort("auth", "bug"), { name: "StoreBusy" });

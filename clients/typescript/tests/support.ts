@@ -1,6 +1,6 @@
 /** Every test speaks to the real program, that of NEAP_BIN or the one on the path, on a data folder of its own. */
 
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -15,10 +15,25 @@ export const PACKAGE: string = fileURLToPath(new URL("../", import.meta.url));
 export const ROOT: string = join(PACKAGE, "../..");
 export const PROGRAM: string = findProgram();
 
+type Cleanup = () => unknown;
+const cleanups = new WeakMap<TestContext, Cleanup[]>();
+
+/** Does something after the test: what was begun last ends first. */
+export function later(test: TestContext, cleanup: Cleanup): void {
+  const known = cleanups.get(test);
+  known?.push(cleanup);
+  if (known !== undefined) return;
+  const all = [cleanup];
+  cleanups.set(test, all);
+  test.after(async () => {
+    for (const one of all.reverse()) await one();
+  });
+}
+
 /** A folder that is gone after the test. */
 export function folderFor(test: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), "neap-test-"));
-  test.after(() => rmSync(folder, { recursive: true, force: true }));
+  later(test, () => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
@@ -29,7 +44,7 @@ export async function start(
 ): Promise<{ neap: Neap; dataDir: string; program: string }> {
   const dataDir = options.dataDir ?? join(folderFor(test), "data");
   const neap = await Neap.connect({ program: PROGRAM, ...options, dataDir });
-  test.after(() => neap.close());
+  later(test, () => neap.close());
   return { neap, dataDir, program: PROGRAM };
 }
 
@@ -53,6 +68,14 @@ export function isRunning(pid: number): boolean {
   } catch {
     return false;
   }
+}
+
+/** Stops a process: it neither ends nor does anything until it is told to continue. */
+export async function stop(pid: number): Promise<void> {
+  process.kill(pid, "SIGSTOP");
+  const states = (): string[] =>
+    readdirSync(`/proc/${pid}/task`).map((task) => readFileSync(`/proc/${pid}/task/${task}/stat`, "utf8"));
+  await until(() => states().every((state) => /\) T /.test(state)), "every thread has stopped");
 }
 
 export async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
