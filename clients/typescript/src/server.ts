@@ -8,7 +8,6 @@ export const PREFIX = "/api/v1";
 
 export interface Address {
   readonly api: URL;
-  /** Not enumerable, so that it is not printed. */
   readonly key: string;
 }
 
@@ -154,7 +153,7 @@ function addressOf(api: URL, key: string): Address {
   if (!/^[\x21-\x7e]+$/.test(key)) {
     throw new NeapError("the key is empty or has characters that no key has", "give the text of keys/api.token");
   }
-  return Object.defineProperty({ api, key }, "key", { enumerable: false });
+  return { api, key };
 }
 
 function closed(): NeapError {

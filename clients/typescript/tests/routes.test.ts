@@ -95,6 +95,11 @@ for (const { path, method, operation } of OPERATIONS) {
   });
 }
 
+test("a name of dots alone is not taken for a folder", () => {
+  assert.equal(build("show_session", [".."]).path, "/sessions/%2E%2E");
+  assert.equal(build("show_session", ["a.b/c"]).path, "/sessions/a.b%2Fc");
+});
+
 test("there is no method without a route", async () => {
   const names = OPERATIONS.map(({ operation }) => camel(operation.operationId)).sort();
   assert.deepEqual(Object.keys(CALLS).sort(), names);

@@ -33,7 +33,7 @@ export function later(test: TestContext, cleanup: Cleanup): void {
 /** A folder that is gone after the test. */
 export function folderFor(test: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), "neap-test-"));
-  later(test, () => rmSync(folder, { recursive: true, force: true }));
+  later(test, () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
   return folder;
 }
 

@@ -35,7 +35,7 @@ interface Epoch {
 
 export class Window {
   #epoch: Epoch | undefined;
-  #note: { question: string; turns: number; text: string } | undefined;
+  #note: { question: string; stored: number; text: string } | undefined;
   #cap = Number.POSITIVE_INFINITY;
   #tokens = 0;
 
@@ -72,7 +72,7 @@ export class Window {
     }
     if (room < ROOM_MIN) return tailOnly(turns, room);
     const noteMax = within(room * 0.08, PAGE_TOKENS_MIN, NOTE_TOKENS_MAX);
-    const note = await this.#noteFor(question, turns.length, noteMax);
+    const note = await this.#noteFor(question, stored, noteMax);
     const from = this.#first(turns);
     if (this.#epoch !== undefined && from !== undefined) {
       const grown = this.#of(this.#epoch, turns, from, question, note);
@@ -105,9 +105,9 @@ export class Window {
     return { page, first: turns[from]?.key, question };
   }
 
-  async #noteFor(question: string, turns: number, tokensMax: number): Promise<string> {
-    if (this.#note?.question !== question || this.#note.turns !== turns) {
-      this.#note = { question, turns, text: await this.#ask(question, tokensMax) };
+  async #noteFor(question: string, stored: number, tokensMax: number): Promise<string> {
+    if (this.#note?.question !== question || this.#note.stored !== stored) {
+      this.#note = { question, stored, text: await this.#ask(question, tokensMax) };
     }
     return this.#note.text;
   }

@@ -7,7 +7,7 @@ import { digest } from "../host/turn.js";
 import { checkBudget, Window } from "../host/window.js";
 import { VERSION } from "../version.js";
 import type { AfterTurnParams, AgentMessage, AssembleParams, AssembleResult, ContextEngine } from "./contract.js";
-import { recorded, turnKey, turnsOf } from "./messages.js";
+import { recorded, textOf, turnKey, turnsOf } from "./messages.js";
 
 export interface ContextEngineOptions {
   neap: Neap;
@@ -19,16 +19,29 @@ export interface ContextEngineOptions {
 
 const BUDGET = 16_000;
 const SESSIONS_MAX = 1000;
+const OWN_MAX = 1000;
 
 /** What is known of one session. OpenClaw makes an engine for each run, which all share this. */
 class Conversing {
   readonly recorder: Recorder;
   readonly window: Window;
   prompt: { text: string; budget: number } | undefined;
+  readonly #own = new Set<string>();
 
   constructor(neap: Neap, name: string, author: Author | undefined) {
     this.recorder = new Recorder(neap, name, author);
     this.window = new Window(neap, name);
+  }
+
+  /** Pages and notes that were sent: within a turn OpenClaw gives them back, as if somebody had said them. */
+  remember(texts: ReadonlyArray<string | undefined>): void {
+    for (const text of texts) if (text !== undefined) this.#own.add(digest(text));
+    const [oldest] = this.#own;
+    if (this.#own.size > OWN_MAX && oldest !== undefined) this.#own.delete(oldest);
+  }
+
+  withoutOwn<Message extends AgentMessage>(messages: readonly Message[]): Message[] {
+    return messages.filter((message) => message.role !== "user" || !this.#own.has(digest(textOf(message))));
   }
 
   /**
@@ -63,10 +76,11 @@ export function contextEngine<Message extends AgentMessage>(options: ContextEngi
   async function assemble(params: AssembleParams<Message>): Promise<AssembleResult<Message>> {
     const session = conversing(params);
     const { messages, prompt = session.prompt?.text ?? "" } = params;
-    const turns = turnsOf(messages);
+    const turns = turnsOf(session.withoutOwn(messages));
     await session.recorder.record(turns);
     const budget = session.budgetFor(prompt, params, budgetMax);
     const view = await session.window.view(turns, prompt, budget, await session.recorder.stored());
+    session.remember([view.page, view.note]);
     const sent = turns.slice(view.from).flatMap((turn) => turn.sent);
     const shown = [
       ...userMessage<Message>(view.page, sent[0] ?? messages.at(-1)),
@@ -110,17 +124,19 @@ export function contextEngine<Message extends AgentMessage>(options: ContextEngi
     assemble,
 
     async commitTurn(params) {
-      const turn = { key: turnKey(params.advancementKey), tokens: 0, messages: recorded(params.messages) };
-      const isNew = await conversing(params).recorder.record([turn]);
+      const session = conversing(params);
+      const turn = { key: turnKey(params.advancementKey), tokens: 0, messages: recorded(session.withoutOwn(params.messages)) };
+      const isNew = await session.recorder.record([turn]);
       return { status: isNew ? "committed" : "duplicate" };
     },
 
     /** For runs that OpenClaw does not commit. Within a turn it is called, too: then the turn is not over. */
     async afterTurn(params: AfterTurnParams<Message>) {
-      const turns = turnsOf(params.messages);
+      const session = conversing(params);
+      const turns = turnsOf(session.withoutOwn(params.messages));
       const last = turns.at(-1)?.messages.at(-1);
       const isOver = last?.role === "assistant" && last.tool_calls === undefined;
-      await conversing(params).recorder.record(isOver ? turns : turns.slice(0, -1));
+      await session.recorder.record(isOver ? turns : turns.slice(0, -1));
     },
 
     /** Nothing is summarised here: the next context is made anew, half as large. */

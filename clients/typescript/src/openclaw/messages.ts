@@ -68,7 +68,7 @@ export function tokensOf(message: AgentMessage): number {
   );
 }
 
-function textOf(message: AgentMessage): string {
+export function textOf(message: AgentMessage): string {
   if (typeof message.content === "string") return message.content;
   const texts = blocksOf(message).map((block) => {
     if (block["type"] === "text") return stringField(block, "text");
