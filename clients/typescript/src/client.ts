@@ -75,13 +75,13 @@ export class Neap implements Sender {
   /** Makes a call; each route has a method here that does. */
   async send<Form>(call: Call<Form>): Promise<Form> {
     const tries = new Tries(call, this.#server);
-    for (;;) {
+    for (let isAgain = false; ; isAgain = true) {
       const attempt = (): Promise<{ form: Form } | number> =>
         this.#attempt(tries, async (address) => {
           const { status, content } = await this.#pool.send(call, address, this.#timeoutMs);
           return tries.afterAnswer(status) ?? { form: call.read(status, content) };
         });
-      const wait = await this.#pool.turn(attempt);
+      const wait = await this.#pool.turn(isAgain, attempt);
       if (typeof wait !== "number") return wait.form;
       await pause(wait);
     }

@@ -37,10 +37,13 @@ export class Pool {
   readonly #waiting: Array<() => void> = [];
   #free = CONNECTIONS_MAX;
 
-  /** Acts when a connection is free. Whoever waits here has not begun, and does not notice a server that ends. */
-  async turn<Result>(act: () => Promise<Result>): Promise<Result> {
+  /**
+   * Acts when a connection is free. Whoever waits here has not begun, and does not notice a server that ends; what is
+   * done again goes before.
+   */
+  async turn<Result>(isAgain: boolean, act: () => Promise<Result>): Promise<Result> {
     if (this.#free > 0) this.#free -= 1;
-    else await new Promise<void>((go) => this.#waiting.push(go));
+    else await new Promise<void>((go) => (isAgain ? this.#waiting.unshift(go) : this.#waiting.push(go)));
     try {
       return await act();
     } finally {
