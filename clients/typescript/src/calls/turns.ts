@@ -3,10 +3,10 @@
 import { type Call, get, newId, part, postOnce, put } from "../call.js";
 import type {
   Appended,
-  Author,
   Change,
   Diff,
   NewMessages,
+  NewTurn,
   Page,
   Prompt,
   RecordedTurn,
@@ -52,10 +52,10 @@ export function recordTurn(
   session: string,
   message: string,
   reply: string,
-  options: { author?: Author; turn?: string } = {},
+  options: Omit<NewTurn, "message" | "reply"> & { turn?: string } = {},
 ): Call<RecordedTurn> {
-  const { author, turn = newId() } = options;
-  return put(of(session, `/turns/${part(turn)}`), { message, reply, author });
+  const { turn = newId(), ...others } = options;
+  return put(of(session, `/turns/${part(turn)}`), { ...others, message, reply });
 }
 
 /**
@@ -66,10 +66,10 @@ export function recordTurn(
 export function appendMessages(
   session: string,
   messages: NewMessages["messages"],
-  options: { author?: Author | undefined; key?: string } = {},
+  options: Omit<NewMessages, "messages"> & { key?: string } = {},
 ): Call<Appended> {
-  const { author, key } = options;
-  return postOnce(of(session, "/messages"), { messages, author }, key);
+  const { key, ...others } = options;
+  return postOnce(of(session, "/messages"), { ...others, messages }, key);
 }
 
 /** What was sent for a turn, in blocks. */
