@@ -32,7 +32,9 @@ function answer(prompt: LanguageModelV4Prompt): LanguageModelV4Content[] {
     return [{ type: "tool-call", toolCallId: `call-${lines.length}`, toolName: "status", input }];
   }
   const wanted = new Set(question.toLowerCase().match(/\w{4,}/g));
-  const known = lines.slice(0, -1).find((line) => [...wanted].filter((word) => line.toLowerCase().includes(word)).length > 1);
+  const known = lines
+    .slice(0, -1)
+    .find((line) => [...wanted].filter((word) => line.toLowerCase().includes(word)).length > 1);
   return [{ type: "text", text: question.endsWith("?") ? (known ?? "I do not know.") : "I see." }];
 }
 

@@ -28,7 +28,10 @@ function bare(baseUrl, key) {
     new Promise((resolve, reject) => {
       const request = http.get(`${baseUrl}/api/v1/sessions/bench`, options, (answer) => {
         let text = "";
-        answer.setEncoding("utf8").on("data", (part) => (text += part)).on("end", () => resolve(JSON.parse(text)));
+        answer
+          .setEncoding("utf8")
+          .on("data", (part) => (text += part))
+          .on("end", () => resolve(JSON.parse(text)));
       });
       request.on("error", reject);
     });

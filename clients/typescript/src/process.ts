@@ -145,8 +145,5 @@ async function startError(child: Child, log: Log): Promise<NeapError> {
     );
   }
   const ended = `the server ended before it was ready (exit status ${child.exitCode ?? child.signalCode})`;
-  return new ServerUnavailable(
-    `${ended}: ${said.slice(-LOG_CHARS_MAX)}`,
-    "run `neap ui` by hand to see what it says",
-  );
+  return new ServerUnavailable(`${ended}: ${said.slice(-LOG_CHARS_MAX)}`, "run `neap ui` by hand to see what it says");
 }

@@ -79,18 +79,10 @@ export class Tries {
     const api = this.#address?.api.href ?? "the server";
     const what = failure.message;
     if (failure.kind === "late") {
-      return new ServerUnavailable(
-        `${api} did not answer in time (${what})`,
-        "allow more with timeoutMs",
-        failure,
-      );
+      return new ServerUnavailable(`${api} did not answer in time (${what})`, "allow more with timeoutMs", failure);
     }
     if (neverSent || this.call.canRepeat) {
-      return new ServerUnavailable(
-        `cannot reach ${api}: ${what}`,
-        "check that the server runs, and baseUrl",
-        failure,
-      );
+      return new ServerUnavailable(`cannot reach ${api}: ${what}`, "check that the server runs, and baseUrl", failure);
     }
     const hint =
       this.call.method === "GET"

@@ -51,7 +51,9 @@ function scripted(answer: Answer): { model: MockLanguageModelV4; sent: LanguageM
           { type: "text-end", id },
         ];
       });
-      return { stream: convertArrayToReadableStream<LanguageModelV4StreamPart>([...parts, { type: "finish", ...finish }]) };
+      return {
+        stream: convertArrayToReadableStream<LanguageModelV4StreamPart>([...parts, { type: "finish", ...finish }]),
+      };
     },
   });
   return { model, sent };
@@ -85,7 +87,9 @@ const machinist: Answer = (prompt) => {
     return text(seen ? `The code is ${CODE}.` : "I do not know.");
   }
   if (question.includes("gauge") && prompt.at(-1)?.role === "user") {
-    return [{ type: "tool-call", toolCallId: `call-${question.slice(0, 20)}`, toolName: "gauge", input: '{"of":"steam"}' }];
+    return [
+      { type: "tool-call", toolCallId: `call-${question.slice(0, 20)}`, toolName: "gauge", input: '{"of":"steam"}' },
+    ];
   }
   return text(`${question}: it is a lever that moves a wheel. `.repeat(6));
 };
@@ -156,7 +160,9 @@ test("between two rewrites a prompt grows at its end alone", async (t) => {
   }
   // The last message of a request may have a note, which the next one does not repeat.
   const stable = sent.map(({ prompt }) => prompt.slice(0, -1).map((message) => JSON.stringify(message)));
-  const rewrites = stable.slice(1).filter((prompt, at) => stable[at]?.some((message, index) => message !== prompt[index]));
+  const rewrites = stable
+    .slice(1)
+    .filter((prompt, at) => stable[at]?.some((message, index) => message !== prompt[index]));
   assert.ok(rewrites.length > 0 && rewrites.length <= 5, `${rewrites.length} rewrites`);
 });
 

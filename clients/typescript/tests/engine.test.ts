@@ -73,7 +73,9 @@ test("an epoch changes when its beginning does, and not before", async (t) => {
   let before: { epoch: string; messages: string[] } | undefined;
   for (let turn = 1; turn <= 40; turn += 1) {
     const view = await engine.assemble({ ...SESSION, messages: [...history], prompt: `part ${turn}` });
-    const messages = view.messages.filter((one) => !String(one.content).startsWith("§[Said")).map((one) => JSON.stringify(one));
+    const messages = view.messages
+      .filter((one) => !String(one.content).startsWith("§[Said"))
+      .map((one) => JSON.stringify(one));
     const { epoch } = view.contextProjection;
     if (before?.epoch === epoch) assert.deepEqual(messages.slice(0, before.messages.length), before.messages);
     before = { epoch, messages: messages.slice(0, -1) };
@@ -112,6 +114,14 @@ test("compaction makes the next context half as large, and loses nothing", async
   assert.ok(after.estimatedTokens <= Math.max(1024, before.estimatedTokens / 2));
   assert.notEqual(after.contextProjection.epoch, before.contextProjection.epoch);
   assert.equal((await neap.showSession("openclaw-one")).turns, 40);
+  // It grows again up to its budget.
+  let most = 0;
+  for (let turn = 41; turn <= 50; turn += 1) {
+    history.push(...turnOf(turn));
+    const grown = await engine.assemble({ ...SESSION, messages: history, prompt: `and part ${turn}?` });
+    most = Math.max(most, grown.estimatedTokens);
+  }
+  assert.ok(most > 1200 && most <= BUDGET, `${most} tokens`);
 });
 
 test("a run that is not committed is recorded when its turn is over", async (t) => {

@@ -199,7 +199,10 @@ test("arguments that do not fit are refused", () => {
     { baseUrl, key: "x", dataDir: "/tmp" },
   ];
   for (const options of wrong) {
-    assert.throws(() => new Neap(options), (error) => error instanceof NeapError && error.hint !== "");
+    assert.throws(
+      () => new Neap(options),
+      (error) => error instanceof NeapError && error.hint !== "",
+    );
   }
 });
 

@@ -31,7 +31,11 @@ async function compiled(name: string, files: Record<string, string>): Promise<st
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text);
-  const options = { compilerOptions: { rootDir: ".", outDir: ".", declaration: false }, include: ["*.ts"], exclude: [] };
+  const options = {
+    compilerOptions: { rootDir: ".", outDir: ".", declaration: false },
+    include: ["*.ts"],
+    exclude: [],
+  };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ extends: "../../tsconfig.json", ...options }));
   await run(TSC, ["-p", folder]).catch((error: { stdout: string }) => assert.fail(error.stdout));
   return folder;

@@ -78,11 +78,19 @@ for (const { path, method, operation } of OPERATIONS) {
     const args: unknown[] = taken.map((one) => (one === "@" ? whole : one === "turn" ? 1 : "x"));
     const call = build(name, taken.includes("@") ? args : [...args, options]);
     const [route, query = ""] = call.path.split("?");
-    const wanted = path.replace("/api/v1", "").replace(/\{(\w+)\}/g, (_, one: string) => (one === "turn" && taken.includes("turn") ? "1" : "x"));
+    const wanted = path
+      .replace("/api/v1", "")
+      .replace(/\{(\w+)\}/g, (_, one: string) => (one === "turn" && taken.includes("turn") ? "1" : "x"));
     assert.deepEqual([call.method, route], [method, wanted]);
-    const asked = query.split("&").filter((pair) => pair !== "").map((pair) => pair.split("=")[0]);
+    const asked = query
+      .split("&")
+      .filter((pair) => pair !== "")
+      .map((pair) => pair.split("=")[0]);
     const placed = (place: string): string[] =>
-      operation.parameters.filter((one) => one.in === place).map((one) => one.name).sort();
+      operation.parameters
+        .filter((one) => one.in === place)
+        .map((one) => one.name)
+        .sort();
     assert.deepEqual(asked.sort(), placed("query"));
     assert.deepEqual(Object.keys(call.headers).sort(), placed("header"));
     const sent = call.content === undefined ? [] : Object.keys(JSON.parse(call.content) as object);
@@ -117,7 +125,9 @@ test("the forms are as the tool writes them", async () => {
 
 test("a form has the properties of its schema", () => {
   const folder = join(PACKAGE, "src/forms");
-  const text = readdirSync(folder).map((file) => readFileSync(join(folder, file), "utf8")).join("\n");
+  const text = readdirSync(folder)
+    .map((file) => readFileSync(join(folder, file), "utf8"))
+    .join("\n");
   for (const [name, { properties, required = [] }] of Object.entries(DOCUMENT.components.schemas)) {
     const form = new RegExp(`^export interface ${name} \\{\\n([^]*?)^\\}`, "m").exec(text);
     if (form === null) {

@@ -27,10 +27,14 @@ export function written(schemas) {
   for (const subject of new Set(Object.values(subjects))) {
     const names = Object.keys(schemas).filter((name) => subjects[name] === subject);
     const body = names.map((name) => definition(name, schemas[name])).join("\n") + (subject === "server" ? PAGE : "");
-    files[`${subject}.ts`] = `/** Forms of ${subject}. Written by tools/forms.mjs. */\n\n${imports(body, subject, subjects)}${body}`;
+    files[`${subject}.ts`] =
+      `/** Forms of ${subject}. Written by tools/forms.mjs. */\n\n${imports(body, subject, subjects)}${body}`;
   }
-  const all = Object.keys(files).sort().map((file) => `export type * from "./${file.replace(".ts", ".js")}";\n`);
-  files["index.ts"] = `/** The JSON of each thing, as docs/openapi.json has it. Written by tools/forms.mjs. */\n\n${all.join("")}`;
+  const all = Object.keys(files)
+    .sort()
+    .map((file) => `export type * from "./${file.replace(".ts", ".js")}";\n`);
+  files["index.ts"] =
+    `/** The JSON of each thing, as docs/openapi.json has it. Written by tools/forms.mjs. */\n\n${all.join("")}`;
   return files;
 }
 
@@ -48,8 +52,11 @@ function imports(body, subject, subjects) {
   const used = new Set(body.match(/\b[A-Z]\w*\b/g));
   const lines = [];
   for (const other of [...new Set(Object.values(subjects))].sort()) {
-    const names = Object.keys(subjects).filter((name) => subjects[name] === other && used.has(name)).sort();
-    if (other !== subject && names.length > 0) lines.push(`import type { ${names.join(", ")} } from "./${other}.js";\n`);
+    const names = Object.keys(subjects)
+      .filter((name) => subjects[name] === other && used.has(name))
+      .sort();
+    if (other !== subject && names.length > 0)
+      lines.push(`import type { ${names.join(", ")} } from "./${other}.js";\n`);
   }
   return lines.length > 0 ? `${lines.join("")}\n` : "";
 }

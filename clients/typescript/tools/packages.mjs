@@ -40,7 +40,11 @@ function programPackage(client, binary, folder, target) {
     files: ["bin"],
     preferUnplugged: true,
   };
-  return finished(folder, described, `The program \`neap\` for ${target}. Install the package \`neap\`, which finds it.\n`);
+  return finished(
+    folder,
+    described,
+    `The program \`neap\` for ${target}. Install the package \`neap\`, which finds it.\n`,
+  );
 }
 
 function clientPackage(client, folder) {

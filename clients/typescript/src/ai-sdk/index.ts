@@ -15,8 +15,16 @@ import type { Author } from "../forms/index.js";
 import { Recorder } from "../host/recorder.js";
 import { estimateTokens } from "../host/tokens.js";
 import type { RecordedMessage } from "../host/turn.js";
-import { checkBudget, ROOM_MIN, type View, Window } from "../host/window.js";
-import { conversationOf, finishedTurn, type PromptTurn, questionOf, recorded, recordedReply, tokensOf } from "./messages.js";
+import { checkBudget, ROOM_MIN, type HostContext, Window } from "../host/window.js";
+import {
+  conversationOf,
+  finishedTurn,
+  type PromptTurn,
+  questionOf,
+  recorded,
+  recordedReply,
+  tokensOf,
+} from "./messages.js";
 import { shortenTurn } from "./shorten.js";
 
 export interface NeapMiddlewareOptions {
@@ -88,8 +96,8 @@ export function neapMiddleware(options: NeapMiddlewareOptions): LanguageModelV4M
       const fixed = tokensOf(system) + estimateTokens(JSON.stringify(params.tools ?? []));
       const turn = fittingTurn(current, budget - fixed);
       const room = budget - fixed - tokensOf(turn);
-      const view = await window.view(turns, questionOf(current), room, await recorder.stored());
-      const sent = { ...params, prompt: [...system, ...shown(view, turns, turn)] };
+      const context = await window.contextFor(turns, questionOf(current), room, await recorder.stored());
+      const sent = { ...params, prompt: [...system, ...shown(context, turns, turn)] };
       pending.set(sent, { recorder, turns, messages: recorded(current) });
       return sent;
     },
@@ -132,12 +140,12 @@ function fittingTurn(current: LanguageModelV4Message[], room: number): LanguageM
 
 /** The page stands at the beginning of the first user message, what bears on the question in the last. */
 function shown(
-  view: View,
+  context: HostContext,
   turns: readonly PromptTurn[],
   turn: readonly LanguageModelV4Message[],
 ): LanguageModelV4Message[] {
-  const sent = [...turns.slice(view.from).flatMap((one) => one.prompt), ...withText(turn, view.note)];
-  return withText(sent, view.page);
+  const sent = [...turns.slice(context.from).flatMap((one) => one.prompt), ...withText(turn, context.recalled)];
+  return withText(sent, context.page);
 }
 
 function withText(messages: readonly LanguageModelV4Message[], text: string | undefined): LanguageModelV4Message[] {

@@ -66,9 +66,6 @@ export function reviewMemory(
 }
 
 /** What an author wrote, taken out of use if `confirm` is true. */
-export function rollBack(
-  author: NewRollBack["author"],
-  options: Omit<NewRollBack, "author"> = {},
-): Call<RolledBack> {
+export function rollBack(author: NewRollBack["author"], options: Omit<NewRollBack, "author"> = {}): Call<RolledBack> {
   return post("/memories/roll-back", { ...options, author });
 }

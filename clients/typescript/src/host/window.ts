@@ -12,15 +12,16 @@ import { digest, type HostTurn } from "./turn.js";
 export const BUDGET_MIN = 1024;
 const PAGE_TOKENS_MIN = 256;
 const PAGE_TOKENS_MAX = 4000;
-const NOTE_TOKENS_MAX = 800;
+const RECALLED_TOKENS_MAX = 800;
 
-export interface View {
+/** The part of the working context that stands for the turns so far. */
+export interface HostContext {
   /** What came before the turns; undefined if nothing did. */
   readonly page: string | undefined;
   /** The first turn that is sent word for word. */
   readonly from: number;
   /** What was said before and bears on the question; undefined if the page has it, or nothing does. */
-  readonly note: string | undefined;
+  readonly recalled: string | undefined;
   readonly tokens: number;
   /** The same as long as page and first turn are. */
   readonly epoch: string;
@@ -35,8 +36,8 @@ interface Epoch {
 
 export class Window {
   #epoch: Epoch | undefined;
-  #note: { question: string; stored: number; text: string } | undefined;
-  #cap = Number.POSITIVE_INFINITY;
+  #recalled: { question: string; stored: number; text: string } | undefined;
+  #cap: { room: number; question: string | undefined } | undefined;
   #tokens = 0;
 
   constructor(
@@ -44,14 +45,14 @@ export class Window {
     private readonly session: string,
   ) {}
 
-  /** Of the last view. */
+  /** Of the last context. */
   get tokens(): number {
     return this.#tokens;
   }
 
-  /** Halves the room from now on, and begins a new epoch. */
+  /** Begins a new epoch, for the next question in half the room. */
   rewrite(): void {
-    this.#cap = Math.max(BUDGET_MIN, Math.floor(this.#tokens / 2));
+    this.#cap = { room: Math.max(BUDGET_MIN, Math.floor(this.#tokens / 2)), question: undefined };
     this.#epoch = undefined;
   }
 
@@ -59,27 +60,30 @@ export class Window {
    * What to send of `turns` before a question, in at most `budget` tokens; `stored` is how many turns the session has,
    * which may be more.
    */
-  async view(turns: readonly HostTurn[], question: string, budget: number, stored: number): Promise<View> {
-    const view = await this.#view(turns, question, Math.min(budget, this.#cap), stored);
-    this.#tokens = view.tokens;
-    return view;
+  async contextFor(turns: readonly HostTurn[], question: string, budget: number, stored: number): Promise<HostContext> {
+    if (this.#cap !== undefined && (this.#cap.question ?? question) !== question) this.#cap = undefined;
+    if (this.#cap !== undefined) this.#cap.question = question;
+    const room = Math.min(budget, this.#cap?.room ?? budget);
+    const context = await this.#contextFor(turns, question, room, stored);
+    this.#tokens = context.tokens;
+    return context;
   }
 
-  async #view(turns: readonly HostTurn[], question: string, room: number, stored: number): Promise<View> {
+  async #contextFor(turns: readonly HostTurn[], question: string, room: number, stored: number): Promise<HostContext> {
     const all = sum(turns);
     if (this.#epoch === undefined && stored <= turns.length && all <= room) {
-      return { page: undefined, from: 0, note: undefined, tokens: all, epoch: epochId("", turns[0]?.key) };
+      return { page: undefined, from: 0, recalled: undefined, tokens: all, epoch: epochId("", turns[0]?.key) };
     }
     if (room < ROOM_MIN) return tailOnly(turns, room);
-    const noteMax = within(room * 0.08, PAGE_TOKENS_MIN, NOTE_TOKENS_MAX);
-    const note = await this.#noteFor(question, stored, noteMax);
+    const recalledMax = within(room * 0.08, PAGE_TOKENS_MIN, RECALLED_TOKENS_MAX);
+    const recalled = await this.#recall(question, stored, recalledMax);
     const from = this.#first(turns);
     if (this.#epoch !== undefined && from !== undefined) {
-      const grown = this.#of(this.#epoch, turns, from, question, note);
+      const grown = this.#of(this.#epoch, turns, from, question, recalled);
       if (grown.tokens <= room) return grown;
     }
-    this.#epoch = await this.#begin(turns, question, room, noteMax);
-    return this.#of(this.#epoch, turns, this.#first(turns) ?? turns.length, question, note);
+    this.#epoch = await this.#begin(turns, question, room, recalledMax);
+    return this.#of(this.#epoch, turns, this.#first(turns) ?? turns.length, question, recalled);
   }
 
   /** Where the epoch's first turn is, if it still is. */
@@ -90,26 +94,26 @@ export class Window {
     return at < 0 ? undefined : at;
   }
 
-  #of(epoch: Epoch, turns: readonly HostTurn[], from: number, question: string, found: string): View {
-    const note = found === "" || epoch.question === question ? undefined : found;
-    const added = [epoch.page, note].filter((text) => text !== undefined).map((text) => messageTokens([text]));
+  #of(epoch: Epoch, turns: readonly HostTurn[], from: number, question: string, found: string): HostContext {
+    const recalled = found === "" || epoch.question === question ? undefined : found;
+    const added = [epoch.page, recalled].filter((text) => text !== undefined).map((text) => messageTokens([text]));
     const tokens = added.reduce((total, one) => total + one, sum(turns.slice(from)));
-    return { page: epoch.page, from, note, tokens, epoch: epochId(epoch.page, turns[from]?.key) };
+    return { page: epoch.page, from, recalled, tokens, epoch: epochId(epoch.page, turns[from]?.key) };
   }
 
   /** Half of what the page leaves is for the newest turns, the other half for those to come. */
-  async #begin(turns: readonly HostTurn[], question: string, room: number, noteMax: number): Promise<Epoch> {
+  async #begin(turns: readonly HostTurn[], question: string, room: number, recalledMax: number): Promise<Epoch> {
     const budget = within(room / 4, PAGE_TOKENS_MIN, PAGE_TOKENS_MAX);
     const page = await this.#ask(question, budget);
-    const from = firstThatFits(turns, (room - messageTokens([page]) - noteMax) / 2);
+    const from = firstThatFits(turns, (room - messageTokens([page]) - recalledMax) / 2);
     return { page, first: turns[from]?.key, question };
   }
 
-  async #noteFor(question: string, stored: number, tokensMax: number): Promise<string> {
-    if (this.#note?.question !== question || this.#note.stored !== stored) {
-      this.#note = { question, stored, text: await this.#ask(question, tokensMax) };
+  async #recall(question: string, stored: number, tokensMax: number): Promise<string> {
+    if (this.#recalled?.question !== question || this.#recalled.stored !== stored) {
+      this.#recalled = { question, stored, text: await this.#ask(question, tokensMax) };
     }
-    return this.#note.text;
+    return this.#recalled.text;
   }
 
   async #ask(question: string, tokensMax: number): Promise<string> {
@@ -137,10 +141,10 @@ function sum(turns: readonly HostTurn[]): number {
   return turns.reduce((total, turn) => total + turn.tokens, 0);
 }
 
-function tailOnly(turns: readonly HostTurn[], room: number): View {
+function tailOnly(turns: readonly HostTurn[], room: number): HostContext {
   const from = firstThatFits(turns, room);
   const tokens = sum(turns.slice(from));
-  return { page: undefined, from, note: undefined, tokens, epoch: epochId("", turns[from]?.key) };
+  return { page: undefined, from, recalled: undefined, tokens, epoch: epochId("", turns[from]?.key) };
 }
 
 /** The first of the newest turns that fit. */

@@ -33,7 +33,7 @@ class Conversing {
     this.window = new Window(neap, name);
   }
 
-  /** Pages and notes that were sent: within a turn OpenClaw gives them back, as if somebody had said them. */
+  /** Pages and recalled texts that were sent: within a turn OpenClaw gives them back, as if somebody had said them. */
   remember(texts: ReadonlyArray<string | undefined>): void {
     for (const text of texts) if (text !== undefined) this.#own.add(digest(text));
     const [oldest] = this.#own;
@@ -79,20 +79,20 @@ export function contextEngine<Message extends AgentMessage>(options: ContextEngi
     const turns = turnsOf(session.withoutOwn(messages));
     await session.recorder.record(turns);
     const budget = session.budgetFor(prompt, params, budgetMax);
-    const view = await session.window.view(turns, prompt, budget, await session.recorder.stored());
-    session.remember([view.page, view.note]);
-    const sent = turns.slice(view.from).flatMap((turn) => turn.sent);
+    const context = await session.window.contextFor(turns, prompt, budget, await session.recorder.stored());
+    session.remember([context.page, context.recalled]);
+    const sent = turns.slice(context.from).flatMap((turn) => turn.sent);
     const shown = [
-      ...userMessage<Message>(view.page, sent[0] ?? messages.at(-1)),
+      ...userMessage<Message>(context.page, sent[0] ?? messages.at(-1)),
       ...sent,
-      ...userMessage<Message>(view.note, sent.at(-1) ?? messages.at(-1)),
+      ...userMessage<Message>(context.recalled, sent.at(-1) ?? messages.at(-1)),
     ];
     return {
       messages: shown,
-      estimatedTokens: view.tokens,
+      estimatedTokens: context.tokens,
       contextProjection: {
         mode: "thread_bootstrap",
-        epoch: view.epoch,
+        epoch: context.epoch,
         fingerprint: digest(JSON.stringify(shown)),
       },
     };
@@ -125,7 +125,11 @@ export function contextEngine<Message extends AgentMessage>(options: ContextEngi
 
     async commitTurn(params) {
       const session = conversing(params);
-      const turn = { key: turnKey(params.advancementKey), tokens: 0, messages: recorded(session.withoutOwn(params.messages)) };
+      const turn = {
+        key: turnKey(params.advancementKey),
+        tokens: 0,
+        messages: recorded(session.withoutOwn(params.messages)),
+      };
       const isNew = await session.recorder.record([turn]);
       return { status: isNew ? "committed" : "duplicate" };
     },

@@ -49,7 +49,9 @@ async function provider(t: TestContext, sent: ChatMessage[][]): Promise<number> 
       const chunk = (delta: object, finish_reason: string | null): string =>
         `data: ${JSON.stringify({ id: "x", object: "chat.completion.chunk", created: 1, model: "scripted", choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
       response.writeHead(200, { "content-type": "text/event-stream" });
-      response.end(`${chunk({ role: "assistant", content: answer(messages) }, null)}${chunk({}, "stop")}data: [DONE]\n\n`);
+      response.end(
+        `${chunk({ role: "assistant", content: answer(messages) }, null)}${chunk({}, "stop")}data: [DONE]\n\n`,
+      );
     });
   });
   return portOf(t, server);
@@ -98,7 +100,11 @@ function configuration(port: number, providerPort: number, folder: string, dataD
 }
 
 /** Starts the gateway; gives what asks it. */
-async function gateway(t: TestContext, providerPort: number, dataDir: string): Promise<(text: string) => Promise<string>> {
+async function gateway(
+  t: TestContext,
+  providerPort: number,
+  dataDir: string,
+): Promise<(text: string) => Promise<string>> {
   const folder = folderFor(t);
   const reserved = createServer();
   const port = await portOf(t, reserved);
@@ -182,7 +188,10 @@ test("100 turns in OpenClaw are bounded, remembered and recorded once, though th
   // What OpenClaw adds of its own: the time, the runtime, the state of its tools.
   const own = 1500;
   for (const [at, messages] of sent.entries()) {
-    const bytes = messages.filter((message) => message.role !== "system").map(textOf).join("").length;
+    const bytes = messages
+      .filter((message) => message.role !== "system")
+      .map(textOf)
+      .join("").length;
     assert.ok(bytes <= BUDGET * 3 + own, `request ${at + 1} has ${bytes} bytes besides the system prompt`);
   }
   const { neap } = await start(t, { dataDir });
