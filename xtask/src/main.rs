@@ -11,6 +11,7 @@ mod secrets;
 mod sleeps;
 mod test;
 mod tidy;
+mod typescript;
 
 use std::process::ExitCode;
 

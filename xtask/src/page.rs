@@ -1,12 +1,12 @@
 //! Runs the tests of the page: its types, its rules in Node.js, and all of it in Chromium.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result};
 
 use crate::root;
-use crate::test::{make_once, run_ok, run_timed};
+use crate::test::{make_once, run_ok, run_timed, test_files};
 
 const NPM_PACKAGES: [&str; 3] = ["playwright-core@1.65.1", "typescript@7.0.2", "axe-core@4.14.0"];
 const TOOLS: &str = "target/page";
@@ -57,13 +57,4 @@ pub(crate) fn run(skips: &Path) -> Result<()> {
         node.args(test_files(&root().join(TESTS).join(folder))?);
     }
     run_timed("node --test", node.env("NEAP_BIN", program).env("NEAP_PAGE_TOOLS", tools))
-}
-
-/// By name: versions of Node.js differ in what a folder stands for.
-fn test_files(folder: &Path) -> Result<Vec<PathBuf>> {
-    let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
-    let files = entries.flatten().map(|entry| entry.path());
-    let mut tests: Vec<PathBuf> = files.filter(|path| path.to_string_lossy().ends_with(".test.js")).collect();
-    tests.sort();
-    Ok(tests)
 }

@@ -1,12 +1,12 @@
 //! Runs all tests; each step is an ordinary command.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{agents, mcp, page, python, root};
+use crate::{agents, mcp, page, python, root, typescript};
 
 /// Set by `.ci/run`: what cannot be installed although its installer is here is a failure.
 const STRICT: &str = "NEAP_TEST_STRICT";
@@ -14,7 +14,7 @@ const INSTALL_TRIES: usize = 3;
 
 /// Needs only Rust and a C compiler: stores are temporary files, models are scripted. With Python or Node and a
 /// network, it also runs the OpenAI and Anthropic SDKs, schemathesis, the MCP conformance suite, Claude Code and Codex, the
-/// page in Chromium and the Python client. Tests that could not run are counted at the end.
+/// page in Chromium and the clients for Python and TypeScript. Tests that could not run are counted at the end.
 #[allow(clippy::disallowed_methods, reason = "a folder in target/ that only this uses")]
 pub(crate) fn run() -> Result<()> {
     let skips = root().join("target/skipped");
@@ -32,6 +32,7 @@ pub(crate) fn run() -> Result<()> {
             agents::install();
             page::install();
             python::install();
+            typescript::install();
         });
         cargo(&[&tests[..], &["--no-run"]].concat())?;
         installing.join().map_err(|_| anyhow::anyhow!("the installation panicked"))?;
@@ -40,6 +41,7 @@ pub(crate) fn run() -> Result<()> {
     let command = format!("cargo {}", tests.join(" "));
     let result = run_timed(&command, Command::new("cargo").args(tests).env("NEAP_TEST_SKIPS", &skips));
     let result = result.and_then(|()| page::run(&skips)).and_then(|()| python::run(&skips));
+    let result = result.and_then(|()| typescript::run(&skips));
     print_skips(&skips);
     result?;
     cargo(&["test", "--workspace", "--doc", "--quiet"])
@@ -49,23 +51,25 @@ fn check_installed() -> Result<()> {
     let has =
         |program: &str| Command::new(program).arg("--version").output().is_ok_and(|ran| ran.status.success());
     let needs = [
-        ("sdk", &["python3"][..]),
-        ("sdk-js", &["npm"]),
-        ("mcp", &["npm"]),
-        ("mcp/venv", &["python3"]),
-        ("agents", &["npm"]),
-        ("schemathesis", &["python3"]),
-        ("page", &["npm"]),
-        ("python", &["python3"]),
+        ("target/sdk", &["python3"][..]),
+        ("target/sdk-js", &["npm"]),
+        ("target/mcp", &["npm"]),
+        ("target/mcp/venv", &["python3"]),
+        ("target/agents", &["npm"]),
+        ("target/schemathesis", &["python3"]),
+        ("target/page", &["npm"]),
+        ("target/python", &["python3"]),
+        (typescript::PACKAGES[0], &["npm"]),
+        (typescript::PACKAGES[1], &["npm"]),
     ];
     let is_missing = |(folder, installers): &(&str, &[&str])| {
-        !root().join("target").join(folder).join("ready").exists() && installers.iter().all(|name| has(name))
+        !root().join(folder).join("ready").exists() && installers.iter().all(|name| has(name))
     };
     let missing: Vec<&str> = needs.iter().filter(|need| is_missing(need)).map(|(folder, _)| *folder).collect();
     if !missing.is_empty() && std::env::var_os(STRICT).is_some() {
         bail!(
-            "target/{{{}}} could not be installed; without {STRICT} the tests that need them are skipped",
-            missing.join(",")
+            "{} could not be installed; without {STRICT} the tests that need them are skipped",
+            missing.join(", ")
         );
     }
     Ok(())
@@ -133,4 +137,13 @@ pub(crate) fn run_timed(name: &str, command: &mut Command) -> Result<()> {
         bail!("{name} failed");
     }
     Ok(())
+}
+
+/// Those for Node.js, by name: versions of Node.js differ in what a folder stands for.
+pub(crate) fn test_files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    let files = entries.flatten().map(|entry| entry.path());
+    let mut tests: Vec<PathBuf> = files.filter(|path| path.to_string_lossy().ends_with(".test.js")).collect();
+    tests.sort();
+    Ok(tests)
 }
