@@ -70,7 +70,9 @@ def main():
         serving = subprocess.Popen([args.neap, "serve", "--listen", address, "--upstream", "http://127.0.0.1:9"], env=environment, stdout=-3, stderr=-3)
         time.sleep(2)
         holds = tried(args, "stdio", {"command": args.neap, "args": ["mcp"], "env": {"NEAP_DATA_DIR": f"{home}/neap"}}, environment)
-        holds &= tried(args, "http", {"type": "http", "url": f"http://{address}/mcp"}, environment)
+        with open(f"{home}/neap/keys/mcp.token") as token:
+            headers = {"Authorization": f"Bearer {token.read().strip()}"}
+        holds &= tried(args, "http", {"type": "http", "url": f"http://{address}/mcp", "headers": headers}, environment)
         serving.terminate()
         serving.wait()
     return 0 if holds else 1

@@ -56,6 +56,7 @@ mod memory_import;
 mod memory_log;
 mod observer;
 mod parts;
+mod past_memories;
 mod past_work;
 mod prompt_history;
 mod record;

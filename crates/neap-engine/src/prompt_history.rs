@@ -1,5 +1,5 @@
-//! The prompt of any turn, built again from the stream: the state of that time, the logs up to it, and the drafts since
-//! the prompt was last rewritten. The ledger that was stored with the turn tells whether the result is what was sent.
+//! The prompt of any turn, built again from the stream: the state of that time, the logs up to it, the memories that
+//! were loaded, and the drafts since the prompt was last rewritten. The ledger that was stored with the turn tells whether the result is what was sent.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +10,9 @@ use neap_core::base::message::{CountedMessage, ToolRound};
 use neap_core::base::tokens::{TokenCounter, Tokens};
 use neap_core::context::epoch::SentPrompt;
 use neap_core::context::tools::ToolSet;
-use neap_core::context::{Assembler, Selection, ThisTurn, WorkingContext};
+use neap_core::context::{Assembler, Selection, ThisTurn, WorkingContext, possible_session_tools};
+use neap_core::memory::MemoryEvent;
+use neap_core::memory::knowledge::{Knowledge, LoadCause};
 use neap_core::session::event::{EpochCause, Event, RecordedEvent, TurnEvent, WindowEvent};
 use neap_core::session::log::{LogCache, LogRequest};
 use neap_core::session::state::SessionState;
@@ -18,10 +20,14 @@ use neap_store::{StoreError, StoredEvent};
 
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::past_memories::PastMemories;
 
 const PAGE: usize = 512;
 /// States kept, so that the next turn that somebody looks at need not begin at the first event.
 const STATES_MAX: usize = 12;
+const MEMORIES_LOADED: &str = "memories_loaded";
+/// Loads looked at for the one whose page a prompt still had: in others the page was only made shorter.
+const LOADS_MAX: usize = 16;
 
 /// A turn's prompt.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,15 +82,24 @@ impl Engine {
         let Some((_, last)) = self.parts.store.turn_span(id, turn).await? else { return Ok(None) };
         let state = self.state_before(id, first).await?;
         let session = self.attach(id).await?;
+        let counter = session.counter().clone();
+        let tools = self.tools_of_then(session.tools(), &state, &ledger, counter.as_ref());
+        let mut memories = self.parts.agent.as_ref().map(PastMemories::new);
+        let knowledge = match &mut memories {
+            Some(memories) => self.page_before(id, first, memories, counter.as_ref()).await?,
+            None => None,
+        };
         let mut repeat = Repetition {
             engine: self,
             id,
-            counter: session.counter().clone(),
-            tools: session.tools().clone(),
+            counter,
+            tools,
             state,
             sent: SentPrompt::default(),
             turn: None,
             latest: None,
+            memories,
+            knowledge,
         };
         let mut from = first;
         while from <= last {
@@ -100,6 +115,45 @@ impl Engine {
         let cached = if ledger.cost.calls == 1 { ledger.cost.cached } else { cached };
         let differing = differing(&context.ledger, &ledger);
         Ok(Some(PastPrompt { turn, context, cached, ledger, differing }))
+    }
+
+    /// The page of memories that was loaded before an event, if there was one.
+    async fn page_before(
+        &self,
+        id: &SessionId,
+        seq: Seq,
+        memories: &mut PastMemories,
+        counter: &dyn TokenCounter,
+    ) -> Result<Option<Knowledge>, EngineError> {
+        let store = self.parts.store.as_ref();
+        let loads = store.events_of_kinds(id, &[MEMORIES_LOADED], Some(seq), LOADS_MAX).await?;
+        for recorded in loads.into_iter().filter_map(StoredEvent::whole) {
+            let Event::Memory(MemoryEvent::Loaded { turn, loaded }) = &recorded.event else { continue };
+            if loaded.cause == LoadCause::Pressure {
+                continue;
+            }
+            let state = self.state_before(id, recorded.seq).await?;
+            let message = crate::explain::explain(store, id, *turn).await?.message.unwrap_or_default();
+            return Ok(memories.page(store, (&state, &message), (loaded, recorded.at), counter).await?);
+        }
+        Ok(None)
+    }
+
+    /// An agent that has learned something since is offered other tools now. The record tells which it had.
+    fn tools_of_then(
+        &self,
+        now: &ToolSet,
+        state: &SessionState,
+        ledger: &Ledger,
+        counter: &dyn TokenCounter,
+    ) -> ToolSet {
+        let recorded = ledger.tokens.get(Layer::Tools);
+        if now.tokens() == recorded {
+            return now.clone();
+        }
+        let host = self.parts.host_tools.specs();
+        let then = possible_session_tools(state.policy(), &host, counter).find(|tools| tools.tokens() == recorded);
+        then.unwrap_or_else(|| now.clone())
     }
 
     /// The state before an event: folded from the stream, in pages.
@@ -137,6 +191,8 @@ struct Repetition<'a> {
     sent: SentPrompt,
     turn: Option<RepeatedTurn>,
     latest: Option<(WorkingContext, Tokens)>,
+    memories: Option<PastMemories>,
+    knowledge: Option<Knowledge>,
 }
 
 struct RepeatedTurn {
@@ -171,6 +227,14 @@ impl Repetition<'_> {
             Event::Window(WindowEvent::EpochBegan { cause, .. }) if is_current => {
                 if let Some(current) = &mut self.turn {
                     current.rewritten = Some(*cause);
+                }
+            }
+            Event::Memory(MemoryEvent::Loaded { loaded, .. }) if is_current => {
+                if let (Some(current), Some(memories)) = (&self.turn, &mut self.memories) {
+                    let text = (&self.state, &*current.message.message.content);
+                    let store = self.engine.parts.store.as_ref();
+                    let page = memories.page(store, text, (loaded.as_ref(), at), self.counter.as_ref()).await?;
+                    self.knowledge = page.or(self.knowledge.take());
                 }
             }
             Event::Turn(TurnEvent::ToolsCalled { round, .. }) if is_current => {
@@ -210,7 +274,7 @@ impl Repetition<'_> {
             logs: &logs,
             tools: &self.tools,
             counter: self.counter.as_ref(),
-            knowledge: None,
+            knowledge: self.knowledge.as_ref(),
         };
         let turn = ThisTurn {
             turn: current.turn,

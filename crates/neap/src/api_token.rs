@@ -7,7 +7,7 @@ use neap_server::access::{ApiToken, Scope};
 
 use crate::env::DataDir;
 use crate::mcp_token;
-use crate::out::Failure;
+use crate::out::{self, Failure};
 
 #[derive(Default)]
 pub(crate) struct ApiTokens {
@@ -23,6 +23,20 @@ pub(crate) fn load_or_create(data: &DataDir) -> Result<ApiTokens, Failure> {
     let (write, read) = (load(&path)?, load(&read_path)?);
     let tokens = vec![ApiToken::new(&write, Scope::Write), ApiToken::new(&read, Scope::Read)];
     Ok(ApiTokens { tokens, secrets: vec![write, read], path })
+}
+
+/// A disk that is full or read-only costs the API its tokens, never the proxy its start.
+pub(crate) fn load_or_none(data: &DataDir) -> ApiTokens {
+    load_or_create(data).unwrap_or_else(|error| {
+        out::print_notice(format!("the API has no token, so that programs cannot use it: {error}"));
+        ApiTokens::default()
+    })
+}
+
+/// The token that may only read, if a server made one.
+pub(crate) fn load_reading(data: &DataDir) -> Result<Option<String>, Failure> {
+    let token = mcp_token::read_token_file(&data.api_read_token_file())?;
+    Ok(token.map(|token| token.trim().to_owned()))
 }
 
 fn load(path: &Path) -> Result<String, Failure> {

@@ -106,7 +106,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Search(args) => cmd::search::run(&data()?, &args, json).await,
         Command::Context(args) => cmd::context::run(&data()?, &args, json).await,
         Command::Explain(args) => cmd::explain::run(&data()?, &args, json).await,
-        Command::Report(args) if args.live => cmd::watch::run(args.watch, json).await,
+        Command::Report(args) if args.live => cmd::watch::run(&data()?, args.watch, json).await,
         Command::Report(args) => cmd::report::run(&data()?, &args, json).await,
         Command::Remember(args) => cmd::remember::run(&data()?, args, json).await,
         Command::Recall(args) => cmd::recall::run(&data()?, args, json).await,

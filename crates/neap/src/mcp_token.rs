@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::env::{self, DataDir, NEAP_MCP_TOKEN, NEAP_MCP_TOKEN_FILE};
 use crate::files;
 use crate::keys;
-use crate::out::Failure;
+use crate::out::{self, Failure};
 
 /// Shorter tokens can be guessed, and may occur in ordinary text by chance.
 pub(crate) const CHARS_MIN: usize = 16;
@@ -26,37 +26,51 @@ pub(crate) struct McpToken {
     pub(crate) source: TokenSource,
 }
 
-/// The first of: a named file, the environment, and, unless the server is local, our own file, created if missing.
+/// The first of: a named file, the environment, our own file, created if missing. Without a place for it there is
+/// none on this machine alone, where that costs `/mcp`, never the proxy its start.
 pub(crate) fn resolve(data: &DataDir, named: Option<&Path>, is_local: bool) -> Result<Option<McpToken>, Failure> {
-    let (text, source) = if let Some(path) = named.filter(|path| !path.as_os_str().is_empty()) {
+    if let Some(given) = given(named)? {
+        return Ok(Some(given));
+    }
+    let path = data.own_token_file();
+    match load_or_create(&path) {
+        Ok(text) => checked(&text, TokenSource::Own(path)).map(Some),
+        Err(error) if is_local => {
+            out::print_notice(format!("/mcp has no token, so that programs cannot use it: {error}"));
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// An existing token from any source; creates none.
+pub(crate) fn load_existing(data: &DataDir) -> Result<Option<McpToken>, Failure> {
+    let named = env::var(NEAP_MCP_TOKEN_FILE).map(PathBuf::from);
+    if let Some(given) = given(named.as_deref())? {
+        return Ok(Some(given));
+    }
+    let path = data.own_token_file();
+    read_token_file(&path)?.map(|text| checked(&text, TokenSource::Own(path))).transpose()
+}
+
+fn given(named: Option<&Path>) -> Result<Option<McpToken>, Failure> {
+    if let Some(path) = named.filter(|path| !path.as_os_str().is_empty()) {
         let text = read_token_file(path)?.ok_or_else(|| {
             Failure::new(format!("there is no token file {}", path.display()))
                 .hint(format!("write one: `openssl rand -hex 32 > {}`, mode 0600", path.display()))
         })?;
-        (text, TokenSource::Named(path.to_owned()))
-    } else if let Some(text) = env::var(NEAP_MCP_TOKEN) {
-        (text, TokenSource::Environment)
-    } else if !is_local {
-        let path = data.own_token_file();
-        (load_or_create(&path)?, TokenSource::Own(path))
-    } else {
-        return Ok(None);
-    };
+        return checked(&text, TokenSource::Named(path.to_owned())).map(Some);
+    }
+    env::var(NEAP_MCP_TOKEN).map(|text| checked(&text, TokenSource::Environment)).transpose()
+}
+
+fn checked(text: &str, source: TokenSource) -> Result<McpToken, Failure> {
     let text = text.trim().to_owned();
     if text.chars().count() < CHARS_MIN || text.chars().any(char::is_whitespace) {
         return Err(Failure::new(format!("the token for /mcp has fewer than {CHARS_MIN} characters, or a space"))
             .hint(format!("make one with `openssl rand -hex 32`, in {NEAP_MCP_TOKEN} or in a file that {NEAP_MCP_TOKEN_FILE} names")));
     }
-    Ok(Some(McpToken { text, source }))
-}
-
-/// An existing token from any source; creates none.
-pub(crate) fn load_existing(data: &DataDir) -> Result<Option<String>, Failure> {
-    let named = env::var(NEAP_MCP_TOKEN_FILE).map(PathBuf::from);
-    if let Some(token) = resolve(data, named.as_deref(), true)? {
-        return Ok(Some(token.text));
-    }
-    Ok(read_token_file(&data.own_token_file())?.map(|text| text.trim().to_owned()))
+    Ok(McpToken { text, source })
 }
 
 pub(crate) fn argument_refused() -> Failure {
@@ -64,7 +78,7 @@ pub(crate) fn argument_refused() -> Failure {
         .hint(format!("put it into a file of mode 0600 and name that with --mcp-token-file, or into {NEAP_MCP_TOKEN}; choose a new one"))
 }
 
-fn read_token_file(path: &Path) -> Result<Option<String>, Failure> {
+pub(crate) fn read_token_file(path: &Path) -> Result<Option<String>, Failure> {
     keys::read_private_file(path, "token", "write a new one into it")
 }
 

@@ -4,6 +4,7 @@ use crate::wire::{Answer, Proxy};
 use rmcp::ServiceExt;
 use rmcp::model::{CallToolRequestParams, ReadResourceRequestParams};
 use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use serde_json::{Value, json};
 
 /// Nothing is asked of a provider here.
@@ -11,7 +12,18 @@ const NOWHERE: &str = "http://127.0.0.1:9";
 const TYPES: [(&str, &str); 2] =
     [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
 
+/// With the token that the proxy made.
 fn post(proxy: &Proxy, more: &[(&str, &str)], body: &Value) -> Answer {
+    ask(proxy, "POST", &[&TYPES, more].concat(), body.to_string().as_bytes())
+}
+
+fn ask(proxy: &Proxy, method: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+    let bearer = proxy.bearer("mcp");
+    proxy.ask(method, "/mcp", &[&[("authorization", bearer.as_str())], headers].concat(), body)
+}
+
+/// With these headers alone.
+fn post_without(proxy: &Proxy, more: &[(&str, &str)], body: &Value) -> Answer {
     proxy.ask("POST", "/mcp", &[&TYPES, more].concat(), body.to_string().as_bytes())
 }
 
@@ -60,17 +72,17 @@ fn pages_in_browsers_are_kept_out() {
     }
     // What a form in a page can send without asking first is not taken.
     let plain = [("content-type", "text/plain"), ("accept", TYPES[1].1)];
-    assert_eq!(proxy.ask("POST", "/mcp", &plain, hello("2025-11-25").to_string().as_bytes()).status, 415);
+    assert_eq!(ask(&proxy, "POST", &plain, hello("2025-11-25").to_string().as_bytes()).status, 415);
 }
 
 #[test]
 fn what_cannot_be_read_is_told() {
     let proxy = Proxy::start(NOWHERE);
     for (body, code) in [("{", -32700), ("", -32600), ("[]", -32600), ("{\"jsonrpc\":\"2.0\"}", -32600)] {
-        let answer = proxy.ask("POST", "/mcp", &TYPES, body.as_bytes());
+        let answer = ask(&proxy, "POST", &TYPES, body.as_bytes());
         assert_eq!((answer.status, &answer.json()["error"]["code"]), (400, &json!(code)), "{body}");
     }
-    assert_eq!(proxy.ask("PUT", "/mcp", &TYPES, b"{}").status, 405);
+    assert_eq!(ask(&proxy, "PUT", &TYPES, b"{}").status, 405);
     assert_eq!(
         post(
             &proxy,
@@ -96,7 +108,7 @@ fn what_cannot_be_read_is_told() {
 }
 
 #[test]
-fn a_token_is_asked_for_where_one_is_set() {
+fn the_token_that_is_set_is_asked_for() {
     let proxy = Proxy::with(&["--upstream", NOWHERE], &[("NEAP_MCP_TOKEN", "s3cret-s3cret-s3cret")]);
     for (given, status) in [
         ("", 401),
@@ -106,7 +118,7 @@ fn a_token_is_asked_for_where_one_is_set() {
         ("bearer s3cret-s3cret-s3cret", 200),
     ] {
         let headers: &[(&str, &str)] = if given.is_empty() { &[] } else { &[("authorization", given)] };
-        let answer = post(&proxy, headers, &hello("2025-11-25"));
+        let answer = post_without(&proxy, headers, &hello("2025-11-25"));
         assert_eq!(answer.status, status, "{given}");
         assert_eq!(answer.header("www-authenticate").is_some(), status == 401);
     }
@@ -123,7 +135,7 @@ fn a_client_without_the_token_is_told_what_to_bring() {
         (&[("host", "localhost:6327")], "http://localhost:6327".to_owned()),
         (&[("host", "localhost"), ("x-forwarded-proto", "https")], "https://localhost".to_owned()),
     ] {
-        let refused = post(&proxy, more, &hello("2025-11-25"));
+        let refused = post_without(&proxy, more, &hello("2025-11-25"));
         let path = "/.well-known/oauth-protected-resource/mcp";
         let want = format!("Bearer realm=\"neap\", resource_metadata=\"{origin}{path}\"");
         assert_eq!((refused.status, refused.header("www-authenticate")), (401, Some(want.as_str())), "{more:?}");
@@ -136,9 +148,6 @@ fn a_client_without_the_token_is_told_what_to_bring() {
         let told = proxy.ask("GET", "/.well-known/oauth-protected-resource/mcp", &[("host", host)], b"");
         assert!(told.status >= 400 && !told.text().contains("http://"), "{host}: {} {}", told.status, told.text());
     }
-    // Where no token is asked for, there is nothing to tell.
-    let open = Proxy::start(NOWHERE);
-    assert_eq!(open.ask("GET", "/.well-known/oauth-protected-resource/mcp", &[], b"").status, 404);
 }
 
 /// I11: what holds of `/mcp`. It is the owner's: who has the token reads the sessions of this data folder; who has not reads nothing, whatever else
@@ -147,25 +156,25 @@ fn a_client_without_the_token_is_told_what_to_bring() {
 fn who_has_the_token_reads_the_folder_and_nobody_else_reads_anything() {
     let proxy = Proxy::with(&["--upstream", NOWHERE], &[("NEAP_MCP_TOKEN", "s3cret-s3cret-s3cret")]);
     let token = ("authorization", "Bearer s3cret-s3cret-s3cret");
-    let greeted = post(&proxy, &[token], &hello("2025-11-25"));
+    let greeted = post_without(&proxy, &[token], &hello("2025-11-25"));
     let session = greeted.header("mcp-session-id").expect("a session").to_owned();
     let known = ("mcp-session-id", session.as_str());
     let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-    assert_eq!(post(&proxy, &[token, known], &ready).status, 202);
+    assert_eq!(post_without(&proxy, &[token, known], &ready).status, 202);
     let call = |id: u64, name: &str, arguments: Value| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": name, "arguments": arguments}});
     let kept = call(2, "record_turn", json!({"user": "the heron nests at pier 9", "session": "house"}));
-    assert_eq!(said(&post(&proxy, &[token, known], &kept))["result"]["structuredContent"]["turn"], 1);
+    assert_eq!(said(&post_without(&proxy, &[token, known], &kept))["result"]["structuredContent"]["turn"], 1);
     let asks = [
         call(3, "get_context", json!({"query": "where does the heron nest", "session": "house"})),
         json!({"jsonrpc": "2.0", "id": 4, "method": "resources/list"}),
         json!({"jsonrpc": "2.0", "id": 5, "method": "resources/read", "params": {"uri": "neap://session/house/context"}}),
     ];
     for ask in &asks {
-        let told = said(&post(&proxy, &[token, known], ask)).to_string();
+        let told = said(&post_without(&proxy, &[token, known], ask)).to_string();
         assert!(told.contains("pier 9") || told.contains("neap://session/house/context"), "{told}");
         // A session of the protocol's that somebody else began is no key.
         for other in [&[known][..], &[known, ("authorization", "Bearer wrong")], &[("x-neap-session", "house")]] {
-            let refused = post(&proxy, other, ask);
+            let refused = post_without(&proxy, other, ask);
             assert_eq!(refused.status, 401, "{other:?}");
             assert!(!refused.text().contains("pier") && !refused.text().contains("house"), "{}", refused.text());
         }
@@ -197,7 +206,9 @@ async fn a_client_library_calls_the_tools() {
     let proxy = Proxy::start(NOWHERE);
     // The client library encrypts as the program does.
     let _ = neap_model::client::http_client();
-    let transport = StreamableHttpClientTransport::from_uri(format!("http://{}/mcp", proxy.address));
+    let token = proxy.bearer("mcp").replace("Bearer ", "");
+    let config = StreamableHttpClientTransportConfig::with_uri(format!("http://{}/mcp", proxy.address));
+    let transport = StreamableHttpClientTransport::from_config(config.auth_header(token));
     let client = ().serve(transport).await.expect("it connects");
     let tools = client.list_all_tools().await.expect("a list");
     assert_eq!(tools.len(), 20);
@@ -230,7 +241,7 @@ fn only_so_many_sessions_are_open() {
         stateless(&proxy, "tools/list", "", json!({}))["result"]["tools"].as_array().map(Vec::len),
         Some(20)
     );
-    assert_eq!(proxy.ask("DELETE", "/mcp", &[("mcp-session-id", session), TYPES[1]], b"").status / 100, 2);
+    assert_eq!(ask(&proxy, "DELETE", &[("mcp-session-id", session), TYPES[1]], b"").status / 100, 2);
     assert_eq!(begin().status, 200);
     assert_eq!(begin().status, 503);
 }
@@ -239,7 +250,7 @@ fn only_so_many_sessions_are_open() {
 #[test]
 fn a_session_is_ended_once() {
     let proxy = Proxy::start(NOWHERE);
-    let end = |headers: &[(&str, &str)]| proxy.ask("DELETE", "/mcp", headers, b"");
+    let end = |headers: &[(&str, &str)]| ask(&proxy, "DELETE", headers, b"");
     let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
     for version in ["2025-06-18", "2025-11-25"] {
         let greeted = post(&proxy, &[], &hello(version));
@@ -274,15 +285,20 @@ fn a_message_is_as_long_as_it_may_be() {
         format!("{begin}{}\"}}}}", "y".repeat(bytes - begin.len() - 3))
     };
     let most = 20 << 20;
-    assert_ne!(proxy.ask("POST", "/mcp", &TYPES, of(most).as_bytes()).status, 413);
-    assert_eq!(proxy.ask("POST", "/mcp", &TYPES, of(most + 1).as_bytes()).status, 413);
+    assert_ne!(ask(&proxy, "POST", &TYPES, of(most).as_bytes()).status, 413);
+    assert_eq!(ask(&proxy, "POST", &TYPES, of(most + 1).as_bytes()).status, 413);
 }
 
-/// Beyond this machine a token is made, in a file that only its owner can read; on the command line none is taken.
+/// A token is made, on every address, in a file that only its owner can read; on the command line none is taken.
 #[cfg(unix)]
 #[test]
 fn the_token_is_in_a_file_or_in_the_environment() {
     use std::os::unix::fs::PermissionsExt;
+    for listen in ["127.0.0.1:0", "0.0.0.0:0"] {
+        let proxy = Proxy::at(listen, &["--upstream", NOWHERE], &[]);
+        assert_eq!(post_without(&proxy, &[], &hello("2025-11-25")).status, 401, "{listen}");
+        assert_eq!(post(&proxy, &[], &hello("2025-11-25")).status, 200, "{listen}");
+    }
     let proxy = Proxy::at("0.0.0.0:0", &["--upstream", NOWHERE], &[]);
     let file = proxy.neap.data().join("keys").join("mcp.token");
     let made = std::fs::metadata(&file).expect("a token was made");
@@ -292,8 +308,6 @@ fn the_token_is_in_a_file_or_in_the_environment() {
     let log = proxy.wait_for_log("/mcp requires the token in");
     assert!(!log.contains(&token), "{log}");
     let bearer = format!("Bearer {token}");
-    assert_eq!(post(&proxy, &[], &hello("2025-11-25")).status, 401);
-    assert_eq!(post(&proxy, &[("authorization", &bearer)], &hello("2025-11-25")).status, 200);
     // The next start has the same one.
     let again = proxy.neap.file("token", format!("{token}\n"));
     let neap = crate::rig::Neap::new();
@@ -313,8 +327,8 @@ fn the_token_is_in_a_file_or_in_the_environment() {
     // In a file that was named.
     std::fs::set_permissions(&again, PermissionsExt::from_mode(0o600)).expect("its mode");
     let named = Proxy::with(&["--upstream", NOWHERE, "--mcp-token-file", &again], &[]);
-    assert_eq!(post(&named, &[], &hello("2025-11-25")).status, 401);
-    assert_eq!(post(&named, &[("authorization", &bearer)], &hello("2025-11-25")).status, 200);
+    assert_eq!(post_without(&named, &[], &hello("2025-11-25")).status, 401);
+    assert_eq!(post_without(&named, &[("authorization", &bearer)], &hello("2025-11-25")).status, 200);
 }
 
 /// I11: where several callers use the proxy, none of their conversations is at the MCP server's door.

@@ -160,10 +160,13 @@ fn a_proxy_can_be_watched() {
     let out = proxy.neap.ok(&["report", "--live", "--once", "--url", &url, "--json"]);
     let seen = rig::objects(&out);
     assert_eq!((seen.len(), &seen[1]["number"], &seen[1]["used"]["cached"]), (2, &json!(2), &json!(80)), "{out}");
-    let answer = proxy.ask("GET", "/neap/recent?after=1", &[], b"");
+    let bearer = proxy.bearer("api-read");
+    let answer = proxy.ask("GET", "/neap/recent?after=1", &[("authorization", &bearer)], b"");
     assert_eq!(answer.json()["requests"].as_array().map(Vec::len), Some(1));
-    let page = [("origin", "https://evil.example")];
+    let page = [("origin", "https://evil.example"), ("authorization", &bearer)];
     assert_eq!(proxy.ask("GET", "/neap/recent", &page, b"").status, 403);
+    let ran = rig::Neap::new().run(&["report", "--live", "--once", "--url", &url]);
+    assert!(ran.code == 2 && ran.err.contains("--data-dir"), "another data directory: {}", ran.err);
     let ran = proxy.neap.run(&["report", "--live", "--once", "--url", "http://127.0.0.1:9"]);
     assert!(ran.code == 2 && ran.err.contains("neap serve"), "{}", ran.err);
 }

@@ -144,6 +144,7 @@ fn a_model_that_remembers_over_mcp_pins_nothing_and_rules_nothing() {
 #[test]
 fn over_http_it_is_the_same() {
     let proxy = Proxy::with(&["--upstream", "http://127.0.0.1:9"], &BY_WORDS);
+    let bearer = proxy.bearer("mcp");
     for said in sentences(11, "zqhttp") {
         let meta = json!({
             "io.modelcontextprotocol/protocolVersion": STATELESS,
@@ -158,6 +159,7 @@ fn over_http_it_is_the_same() {
             ("mcp-protocol-version", STATELESS),
             ("mcp-method", "tools/call"),
             ("mcp-name", "record_turn"),
+            ("authorization", &bearer),
         ];
         let answer = proxy.ask("POST", "/mcp", &headers, body.as_bytes());
         assert!(answer.status == 200 && answer.text().contains("recorded"), "{}", answer.text());

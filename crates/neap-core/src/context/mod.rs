@@ -35,7 +35,7 @@ use budget::LayerDemand;
 use logs::LogSection;
 use records::RecordsWrapper;
 pub(crate) use this_turn::RenderedTurn;
-use tools::{ToolSet, ToolSpec};
+use tools::{Known, ToolSet, ToolSpec};
 
 /// The turn for which a context is assembled.
 #[derive(Debug, Clone, Copy, Default)]
@@ -132,14 +132,29 @@ pub fn session_tools(
     host: &[ToolSpec],
     counter: &dyn TokenCounter,
 ) -> ToolSet {
-    let full = ToolSet::full(counter, agent, host.to_vec());
+    tools_for(policy, agent.map(Known::of), host, counter)
+}
+
+/// The tools that sessions with these settings are offered, whatever their agent knows, or without one: one of them is
+/// what a session was offered at another time.
+pub fn possible_session_tools<'a>(
+    policy: &'a Policy,
+    host: &'a [ToolSpec],
+    counter: &'a dyn TokenCounter,
+) -> impl Iterator<Item = ToolSet> + 'a {
+    let agents = Known::ALL.into_iter().map(Some).chain([None]);
+    agents.map(move |known| tools_for(policy, known, host, counter))
+}
+
+fn tools_for(policy: &Policy, known: Option<Known>, host: &[ToolSpec], counter: &dyn TokenCounter) -> ToolSet {
+    let full = ToolSet::full(counter, known, host.to_vec());
     // What the host offers is its own choice.
-    let own_tools = ToolSet::full(counter, agent, Vec::new()).tokens();
+    let own_tools = ToolSet::full(counter, known, Vec::new()).tokens();
     let own = counter.count(&system::protocol(&full)) + counter.count(system::note(&full)) + own_tools;
     if own <= policy.context_budget().percent(OWN_PERCENT_MAX) {
         return full;
     }
-    let small = ToolSet::small(counter, agent, host.to_vec());
+    let small = ToolSet::small(counter, known, host.to_vec());
     match check_budget(policy, &small, counter) {
         Ok(()) => small,
         Err(_) => ToolSet::small(counter, None, host.to_vec()),

@@ -24,14 +24,47 @@ pub fn is_own_tool(name: &str) -> bool {
     EFFORT_TOOLS.contains(&name) || MEMORY_TOOLS.contains(&name)
 }
 
-/// Whether a memory tool is worth its schema to this agent.
-fn is_useful(name: &str, head: &AgentHead) -> bool {
-    let knows = |kind: MemoryKind| head.kind_count(kind).current > 0;
-    match name {
-        "remember" | "record_decision" => true,
-        "review_decision" => !head.pending.is_empty(),
-        "confirm_fact" => knows(MemoryKind::Fact),
-        _ => MemoryKind::ALL.into_iter().any(knows),
+/// What an agent knows, as far as the tools that it is offered depend on that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Known {
+    anything: bool,
+    facts: bool,
+    /// Decisions that wait for a review.
+    pending: bool,
+}
+
+impl Known {
+    /// Every agent knows one of these.
+    pub(crate) const ALL: [Self; 5] = {
+        const fn known(anything: bool, facts: bool, pending: bool) -> Known {
+            Known { anything, facts, pending }
+        }
+        [
+            known(false, false, false),
+            known(true, false, false),
+            known(true, true, false),
+            known(true, false, true),
+            known(true, true, true),
+        ]
+    };
+
+    pub(crate) fn of(head: &AgentHead) -> Self {
+        let knows = |kind: MemoryKind| head.kind_count(kind).current > 0;
+        Self {
+            anything: MemoryKind::ALL.into_iter().any(knows),
+            facts: knows(MemoryKind::Fact),
+            pending: !head.pending.is_empty(),
+        }
+    }
+
+    /// Whether a memory tool is worth its schema.
+    fn needs(self, name: &str) -> bool {
+        match name {
+            "remember" | "record_decision" => true,
+            "review_decision" => self.pending,
+            "confirm_fact" => self.facts,
+            _ => self.anything,
+        }
     }
 }
 
@@ -88,27 +121,27 @@ impl ToolSet {
         Self::full(counter, None, host)
     }
 
-    /// The effort tools, the memory tools that are useful to this agent, if there is one, and the host's.
-    pub fn full(counter: &dyn TokenCounter, agent: Option<&AgentHead>, host: Vec<ToolSpec>) -> Self {
-        Self::with_own(counter, ToolSpec::own(), agent, host)
+    /// The effort tools, the memory tools that are useful to an agent that knows this, if there is one, and the host's.
+    pub fn full(counter: &dyn TokenCounter, known: Option<Known>, host: Vec<ToolSpec>) -> Self {
+        Self::with_own(counter, ToolSpec::own(), known, host)
     }
 
     /// The most useful of them and the host's, in few words, for a budget of which the rest would take too much.
-    pub fn small(counter: &dyn TokenCounter, agent: Option<&AgentHead>, host: Vec<ToolSpec>) -> Self {
+    pub fn small(counter: &dyn TokenCounter, known: Option<Known>, host: Vec<ToolSpec>) -> Self {
         let own = ToolSpec::read(prompt::SMALL_TOOLS);
-        Self { is_small: true, ..Self::with_own(counter, own, agent, host) }
+        Self { is_small: true, ..Self::with_own(counter, own, known, host) }
     }
 
     fn with_own(
         counter: &dyn TokenCounter,
         mut own: Vec<ToolSpec>,
-        agent: Option<&AgentHead>,
+        known: Option<Known>,
         host: Vec<ToolSpec>,
     ) -> Self {
         own.retain(|ToolSpec { name, .. }| {
-            EFFORT_TOOLS.contains(&name.as_str()) || agent.is_some_and(|head| is_useful(name, head))
+            EFFORT_TOOLS.contains(&name.as_str()) || known.is_some_and(|known| known.needs(name))
         });
-        Self { effort_tools: true, memory_tools: agent.is_some(), ..Self::of(counter, own, host) }
+        Self { effort_tools: true, memory_tools: known.is_some(), ..Self::of(counter, own, host) }
     }
 
     /// The host's tools alone; the prompt does not mention efforts.

@@ -1,15 +1,17 @@
 //! An agent within a session: its stream, its configuration, and the memories loaded for it.
 
+use std::collections::BTreeMap;
+
 use crate::base::ids::{Stamp, StreamId};
 use crate::base::policy::Policy;
 use crate::base::tokens::{TokenCounter, Tokens};
 use crate::memory::frame::{FrameChoice, select};
 use crate::memory::knowledge::{
-    AgentProfile, Focus, KnowledgeInputs, LoadCause, LoadedMemories, MemoryLoad, build, is_follow_up, load_cause,
-    recall_request,
+    AgentProfile, Focus, Knowledge, KnowledgeInputs, LoadCause, LoadedMemories, MemoryLoad, build, is_follow_up,
+    load_cause, rebuild, recall_request,
 };
 use crate::memory::learn::MemoryQuery;
-use crate::memory::{AgentHead, MemoryWrite, RecallResponse, Stakes};
+use crate::memory::{AgentHead, Memory, MemoryId, MemoryWrite, RecallResponse, Stakes};
 use crate::recall::ProjectFilter;
 use crate::session::event::RecordedEvent;
 use crate::session::state::{NewSession, SessionState};
@@ -101,6 +103,46 @@ impl AgentContext<'_> {
         let loaded = page.to_memory_load(cause);
         self.memories.replace_page(page, self.agent.head().agent.as_deref().unwrap_or(&empty_head));
         loaded
+    }
+}
+
+/// An agent as it was at an earlier time.
+pub struct PastAgent<'a> {
+    pub head: &'a AgentHead,
+    pub memories: &'a BTreeMap<MemoryId, Memory>,
+    pub profile: &'a AgentProfile,
+    /// In which its records were counted.
+    pub encoding: &'a str,
+}
+
+impl PastAgent<'_> {
+    /// The page that was loaded for a message, in the session's state of that time; `None` if its frame is gone.
+    pub fn page(
+        &self,
+        state: &SessionState,
+        text: &str,
+        loaded: &MemoryLoad,
+        counter: &dyn TokenCounter,
+    ) -> Option<Knowledge> {
+        let frame = self.profile.frames.get(&loaded.frame)?;
+        let project = asked_in(state);
+        let inputs = KnowledgeInputs {
+            question: &full_question(state, text),
+            frame_choice: &FrameChoice::by_name(frame),
+            identity: &self.profile.identity,
+            agent: self.head,
+            focus: &focus(state, self.head, state.head().task.as_deref()),
+            project: project.as_ref(),
+            recalled: &RecallResponse::default(),
+            terms: &[],
+            // The record says what was spent.
+            room: Tokens(u64::MAX),
+            counter,
+            lines_are_counted: counter.encoding() == self.encoding,
+            placement: self.profile.placement,
+            now: Stamp(0),
+        };
+        Some(rebuild(&inputs, loaded, self.memories))
     }
 }
 

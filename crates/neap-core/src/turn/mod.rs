@@ -37,7 +37,7 @@ mod upkeep;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-pub use agent_context::AgentContext;
+pub use agent_context::{AgentContext, PastAgent};
 pub use context::TurnContext;
 pub use limits::truncate_message;
 pub use standalone::{StandaloneOutcome, StandaloneToolCall};

@@ -1,5 +1,7 @@
 //! An effort, and where it stands in the context.
 
+use std::cmp::Reverse;
+
 use neap_core::base::ids::{EffortId, TurnNo};
 use neap_core::base::tokens::Tokens;
 use neap_core::session::effort::{Effort, EffortStatus};
@@ -99,6 +101,11 @@ pub fn place_of(state: &SessionState, effort: &Effort) -> EffortPlace {
 /// A session's efforts: open ones first, then by last reference.
 pub fn effort_entries(state: &SessionState) -> Vec<&Effort> {
     let mut efforts: Vec<&Effort> = state.efforts().collect();
-    efforts.sort_by_key(|e| std::cmp::Reverse((e.is_open(), e.last_referenced, e.id.clone())));
+    efforts.sort_by_key(|effort| Reverse(effort_place(effort)));
     efforts
+}
+
+/// Where [`effort_entries`] has an effort: the largest is first.
+pub fn effort_place(effort: &Effort) -> (bool, TurnNo, EffortId) {
+    (effort.is_open(), effort.last_referenced, effort.id.clone())
 }

@@ -7,7 +7,7 @@ mod question;
 mod report;
 mod session;
 
-pub use effort::{EffortEntry, EffortPlace, effort_entries, place_of};
+pub use effort::{EffortEntry, EffortPlace, effort_entries, effort_place, place_of};
 pub use memory::{MemoryChange, MemoryErasure, MemoryOutcome, MemoryStatus, VersionEntry, forget_reason};
 pub use original::{Original, OriginalMessage, text_part};
 pub use question::{ContextCandidate, ContextSection, QuestionForm};

@@ -1,4 +1,4 @@
-//! Who may ask what: one gate for the API, the page and `/mcp`.
+//! Who may ask what: one gate for all that Neap itself serves, the API, the page, `/mcp` and `/metrics`.
 //!
 //! `origin` refuses requests of other sites' pages, whatever they bring. What a request brings, a bearer token or the
 //! page's cookie, becomes a [`Grant`]; handlers see nothing else of it, so that tenants and keys can take the token's
@@ -38,8 +38,6 @@ pub enum Refused {
     ReadOnly,
     /// A change with the page's cookie, but without an `Origin` that tells that the page itself asks.
     NoOrigin,
-    /// `/mcp` on an address that others can reach, without a token for it.
-    Closed,
 }
 
 /// What a route asks for.
@@ -53,43 +51,18 @@ pub enum Need {
     Mcp,
 }
 
-/// What `/mcp` asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum McpGate {
-    /// Nothing: only this machine can connect, and clients there have no token.
-    Open,
-    Token,
-    /// Always refused: others can connect and no token is set.
-    Closed,
-}
-
-impl McpGate {
-    pub fn of(has_token: bool, is_local: bool) -> Self {
-        match (has_token, is_local) {
-            (true, _) => McpGate::Token,
-            (false, true) => McpGate::Open,
-            (false, false) => McpGate::Closed,
-        }
-    }
-}
-
 /// The gate.
 pub struct Access {
     origin: OriginCheck,
     tokens: Vec<ApiToken>,
     browsers: Browsers,
-    mcp: McpGate,
 }
 
 impl Access {
     /// `hosts` are the names accepted in `Host`, besides addresses and `localhost`. `port` is part of the cookie's
     /// name: a browser sends the cookies of one host to all its ports.
-    pub fn new(hosts: Vec<String>, tokens: Vec<ApiToken>, port: u16, mcp: McpGate) -> Self {
-        Self { origin: OriginCheck::new(hosts), tokens, browsers: Browsers::new(port), mcp }
-    }
-
-    pub(crate) fn mcp_gate(&self) -> McpGate {
-        self.mcp
+    pub fn new(hosts: Vec<String>, tokens: Vec<ApiToken>, port: u16) -> Self {
+        Self { origin: OriginCheck::new(hosts), tokens, browsers: Browsers::new(port) }
     }
 
     /// A path with a code that lets one browser in, once.
@@ -103,6 +76,10 @@ impl Access {
 
     pub(crate) fn origin_refusal(&self, headers: &HeaderMap) -> Option<String> {
         self.origin.refusal_reason(headers)
+    }
+
+    pub(crate) fn is_local_host(&self, headers: &HeaderMap) -> bool {
+        self.origin.is_local_host(headers)
     }
 
     /// Checks a request.
@@ -130,21 +107,23 @@ impl Access {
 
     /// The token of the API opens `/mcp`, too; the token of `/mcp` opens nothing else.
     fn check_mcp(&self, headers: &HeaderMap) -> Result<(), Refused> {
-        let scope = token::bearer(headers).and_then(|given| self.tokens.iter().find(|token| token.is(given)));
-        match (self.mcp, scope.map(ApiToken::scope)) {
-            (McpGate::Open, _) | (_, Some(Scope::Write | Scope::Mcp)) => Ok(()),
-            (McpGate::Token, _) => Err(Refused::Unknown),
-            (McpGate::Closed, _) => Err(Refused::Closed),
+        match self.token(headers).map(ApiToken::scope) {
+            Some(Scope::Write | Scope::Mcp) => Ok(()),
+            Some(Scope::Read) | None => Err(Refused::Unknown),
         }
     }
 
     fn grant(&self, headers: &HeaderMap) -> Option<Grant> {
-        if let Some(given) = token::bearer(headers) {
+        if token::bearer(headers).is_some() {
             // A wrong token is not made good by a cookie.
-            let token = self.tokens.iter().find(|token| token.is(given))?;
-            return Some(Grant { scope: token.scope(), by: Credential::Token });
+            return self.token(headers).map(|token| Grant { scope: token.scope(), by: Credential::Token });
         }
         self.browsers.knows(headers).then_some(Grant { scope: Scope::Write, by: Credential::Cookie })
+    }
+
+    fn token(&self, headers: &HeaderMap) -> Option<&ApiToken> {
+        let given = token::bearer(headers)?;
+        self.tokens.iter().find(|token| token.is(given))
     }
 }
 
@@ -165,7 +144,7 @@ mod tests {
             token("reads-0123456789", Scope::Read),
             token("mcp-0123456789abc", Scope::Mcp),
         ];
-        Access::new(Vec::new(), tokens, 6327, McpGate::Open)
+        Access::new(Vec::new(), tokens, 6327)
     }
 
     #[test]
@@ -202,16 +181,15 @@ mod tests {
         for need in [Need::Read, Need::Write] {
             assert_eq!(access().check(&Method::GET, &mcp, need), Err(Refused::Unknown));
         }
-        for (has_token, is_local, without) in
-            [(true, true, Err(Refused::Unknown)), (false, true, Ok(None)), (false, false, Err(Refused::Closed))]
-        {
-            let gate = Access { mcp: McpGate::of(has_token, is_local), ..access() };
-            assert_eq!(gate.check(&Method::POST, &HeaderMap::new(), Need::Mcp), without);
-            assert_eq!(gate.check(&Method::POST, &mcp, Need::Mcp), Ok(None));
-            assert_eq!(gate.check(&Method::POST, &bring("bearer  writes-0123456789"), Need::Mcp), Ok(None));
-        }
-        let gate = Access { mcp: McpGate::Token, ..access() };
-        for wrong in ["Bearer mcp-0123456789ab", "Bearer", "mcp-0123456789abc", "Basic mcp-0123456789abc"] {
+        let gate = access();
+        assert_eq!(gate.check(&Method::POST, &mcp, Need::Mcp), Ok(None));
+        assert_eq!(gate.check(&Method::POST, &bring("bearer  writes-0123456789"), Need::Mcp), Ok(None));
+        assert_eq!(gate.check(&Method::POST, &HeaderMap::new(), Need::Mcp), Err(Refused::Unknown));
+        let wrong = [
+            "Bearer mcp-0123456789ab", "Bearer", "mcp-0123456789abc", "Basic mcp-0123456789abc",
+            "Bearer reads-0123456789",
+        ];
+        for wrong in wrong {
             assert_eq!(gate.check(&Method::POST, &bring(wrong), Need::Mcp), Err(Refused::Unknown), "{wrong}");
         }
     }

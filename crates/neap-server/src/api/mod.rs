@@ -36,7 +36,7 @@ use neap_core::base::ids::{AgentId, SessionId};
 use neap_core::memory::knowledge::AgentProfile;
 use neap_engine::{Agent, Engine, RecordingStatus};
 
-use crate::access::Access;
+use crate::access::{Access, Refused};
 use crate::proxy::RequestLogPage;
 use events::Feed;
 use problem::Problem;
@@ -104,6 +104,11 @@ impl Api {
         let none = || Problem::not_found("no_agent", "this server has no agent").hint("name one with --agent");
         self.engine.agent().await?.ok_or_else(none)
     }
+}
+
+/// The answer to a request that the gate refuses, also outside the API's routes.
+pub(crate) fn refusal(refused: Refused) -> Response {
+    serve::finish(Err(refused.into()))
 }
 
 /// The document in OpenAPI 3.1, as it is checked in.

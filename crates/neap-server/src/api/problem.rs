@@ -92,8 +92,6 @@ impl From<Refused> for Problem {
                 Self::new(StatusCode::FORBIDDEN, "foreign_origin", "a change with a cookie needs this server's Origin")
                     .hint("a program sends a token as Authorization: Bearer, not the page's cookie")
             }
-            Refused::Closed => Self::new(StatusCode::FORBIDDEN, "closed", "this is not served to other machines")
-                .hint("start the server with a token for it: `neap serve --help` tells how"),
         }
     }
 }

@@ -11,6 +11,7 @@ use neap_core::session::event::{ClientEvent, Event, TurnEvent};
 use neap_engine::forms::text_part;
 use neap_engine::{PastPrompt, TurnExplanation};
 use neap_model::bpe::counter_for;
+use neap_model::compute::run_blocking;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -106,11 +107,14 @@ fn block_form(number: usize, block: &Block, offset: usize, chars_max: usize) -> 
 async fn load(api: &Api, id: &SessionId, turn: Option<TurnNo>) -> Result<Blocks, Problem> {
     let head = api.engine.head(id).await?;
     let turn = turn.unwrap_or(head.turn);
+    let counter = counter_for(&head.encoding);
     if let Some(past) = api.engine.past_prompt(id, turn).await? {
-        let counter = counter_for(&head.encoding);
         return Ok(assembled(past, &|text| counter.count(text)));
     }
-    Ok(held_elsewhere(turn, api.engine.explain(id, Some(turn)).await?))
+    let explained = api.engine.explain(id, Some(turn)).await?;
+    let bytes = [&explained.message, &explained.reply].into_iter().flatten().map(String::len).sum();
+    let blocks = move || held_elsewhere(turn, explained, &|text| counter.count(text));
+    Ok(run_blocking(bytes, blocks).await)
 }
 
 fn assembled(past: PastPrompt, count: &dyn Fn(&str) -> Tokens) -> Blocks {
@@ -193,7 +197,7 @@ fn text_of(message: &Message) -> String {
 }
 
 /// A turn whose prompt another program built: its messages, and what is known of its requests.
-fn held_elsewhere(turn: TurnNo, explained: TurnExplanation) -> Blocks {
+fn held_elsewhere(turn: TurnNo, explained: TurnExplanation, count: &dyn Fn(&str) -> Tokens) -> Blocks {
     let mut requests = Vec::new();
     let mut messages = Vec::new();
     for event in &explained.happened {
@@ -207,7 +211,7 @@ fn held_elsewhere(turn: TurnNo, explained: TurnExplanation) -> Blocks {
     let plain = |role, text: String| Block {
         layer: None,
         role,
-        tokens: Tokens::ZERO,
+        tokens: count(&text),
         text,
         turn: Some(turn),
         cached: false,

@@ -49,7 +49,9 @@ pub(super) fn router(api: Arc<Api>) -> Router {
         let api = api.clone();
         async move { no_route(&api, request).await }
     };
-    router.route(&format!("{PREFIX}/{{*rest}}"), any(rest))
+    [PREFIX, &format!("{PREFIX}/"), &format!("{PREFIX}/{{*rest}}")]
+        .into_iter()
+        .fold(router, |router, path| router.route(path, any(rest.clone())))
 }
 
 /// A path below the prefix that is not in the table: a provider's, or nobody's.

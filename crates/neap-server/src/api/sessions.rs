@@ -12,7 +12,9 @@ use neap_core::session::event::RecordedEvent;
 use neap_core::session::log::LogRequest;
 use neap_core::session::summary_account::{SUMMARY_EVENT_KINDS, summary_accounts};
 use neap_engine::SessionOptions;
-use neap_engine::forms::{EffortEntry, Original, SessionDetail, SessionErasure, SessionReport, effort_entries};
+use neap_engine::forms::{
+    EffortEntry, Original, SessionDetail, SessionErasure, SessionReport, effort_entries, effort_place,
+};
 use neap_store::{SessionInfo, StoredEvent};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -132,17 +134,20 @@ pub(super) async fn events(api: Arc<Api>, call: Call) -> Outcome {
 
 pub(super) async fn efforts(api: Arc<Api>, call: Call) -> Outcome {
     let (session, limit) = (api.engine.attach(&call.session()?).await?, call.limit());
-    let skip = call.cursor(|text| text.parse::<usize>().ok())?.unwrap_or(0);
+    let after = call.cursor(|text| {
+        let mut parts = text.splitn(3, '.');
+        let (is_open, turn) = (parts.next()?.parse::<bool>().ok()?, parts.next()?.parse().ok()?);
+        Some((is_open, TurnNo(turn), EffortId::from_name(parts.next()?).ok()?))
+    })?;
     let state = session.state();
-    let sorted = effort_entries(state);
-    let shown: Vec<(usize, EffortEntry)> = sorted
+    let shown: Vec<(String, EffortEntry)> = effort_entries(state)
         .into_iter()
-        .enumerate()
-        .skip(skip)
+        .map(|effort| (effort_place(effort), effort))
+        .filter(|(place, _)| after.as_ref().is_none_or(|after| place < after))
         .take(limit + 1)
-        .map(|(at, effort)| (at, EffortEntry::of(state, effort)))
+        .map(|((is_open, turn, id), effort)| (format!("{is_open}.{turn}.{id}"), EffortEntry::of(state, effort)))
         .collect();
-    let mut answer = page(shown, limit, |(at, _)| (at + 1).to_string())?;
+    let mut answer = page(shown, limit, |(place, _)| place.clone())?;
     unpair(&mut answer);
     Ok(Answer::Json(answer))
 }

@@ -15,12 +15,14 @@ use serde_json::json;
 
 use super::sessions::{McpSessions, SessionLimits};
 use super::stdio_transport::{LINE_BYTES_MAX, ParsedLine, parse_line};
-use crate::access::{Access, McpGate, Need, Refused};
+use crate::access::{Access, Need, Refused};
 use crate::proxy::is_body_timeout;
 
 const PATH: &str = "/mcp";
 /// Protected-resource metadata (RFC 9728) of [`PATH`].
 const METADATA: &str = "/.well-known/oauth-protected-resource/mcp";
+const TOKEN_REQUIRED: &str = "a bearer token is required here: the one in keys/mcp.token of Neap's data folder, or the one that \
+                              `neap serve` was given";
 
 struct HttpService<S> {
     access: Arc<Access>,
@@ -64,15 +66,9 @@ async fn handle<S: ServerHandler>(State(http): State<Arc<HttpService<S>>>, reque
             return error_response(StatusCode::FORBIDDEN, &format!("neap refuses this request: {reason}"));
         }
         Err(Refused::Unknown | Refused::ReadOnly | Refused::NoOrigin) => {
-            let mut response = error_response(StatusCode::UNAUTHORIZED, "a bearer token is required here");
+            let mut response = error_response(StatusCode::UNAUTHORIZED, TOKEN_REQUIRED);
             response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge(&request));
             return response;
-        }
-        Err(Refused::Closed) => {
-            return error_response(
-                StatusCode::FORBIDDEN,
-                "neap serves this to other machines only with a token (NEAP_MCP_TOKEN, --mcp-token-file)",
-            );
         }
     }
     let (request, starts_session) = match parse_request(request).await {
@@ -117,8 +113,8 @@ async fn metadata<S: ServerHandler>(State(http): State<Arc<HttpService<S>>>, req
     if let Some(reason) = http.access.origin_refusal(request.headers()) {
         return error_response(StatusCode::FORBIDDEN, &format!("neap refuses this request: {reason}"));
     }
-    let (McpGate::Token, Some(origin)) = (http.access.mcp_gate(), origin(&request)) else {
-        return error_response(StatusCode::NOT_FOUND, "no token is required here");
+    let Some(origin) = origin(&request) else {
+        return error_response(StatusCode::BAD_REQUEST, "the Host header is missing, or not a host name");
     };
     let body = json!({
         "resource": format!("{origin}{PATH}"),

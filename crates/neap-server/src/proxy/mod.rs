@@ -1,6 +1,6 @@
 //! HTTP proxy between any OpenAI- or Anthropic-compatible client and its provider.
 //!
-//! `OriginCheck` admits a request, `body` reads and decompresses it, `upload` forwards one that need not be read
+//! `Access` admits a request, `body` reads and decompresses it, `upload` forwards one that need not be read
 //! while it arrives, `decide` alone may change it, `upstream` picks its provider, `http_clients` sends it there, and
 //! `relay` returns the response, while `response_recorder` records it. `tool_loop` runs Neap's own tools,
 //! `token_guard` keeps the token of `/mcp` from providers, and `unrecorded` counts and reports what could not be
@@ -34,7 +34,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::extract::{Request, State};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Router, middleware};
@@ -43,8 +43,8 @@ use neap_engine::RecordingStatus;
 use neap_model::wire::request::parse_endpoint;
 use tokio::net::TcpListener;
 
-use crate::access::OriginCheck;
-use crate::api::{ApiHttp, ProxyView};
+use crate::access::{Access, Need};
+use crate::api::{ApiHttp, ProxyView, refusal};
 use crate::mcp::McpHttp;
 use crate::{Notify, ServerError};
 pub use decide::Decider;
@@ -66,7 +66,7 @@ pub use upstream::Upstreams;
 const PROVIDER_MODELS: &str = "/api/v1/models";
 
 struct Proxy {
-    origin_check: OriginCheck,
+    access: Arc<Access>,
     token_guard: Arc<TokenGuard>,
     upstreams: Upstreams,
     clients: HttpClients,
@@ -112,17 +112,16 @@ impl BoundProxy {
         self.address
     }
 
-    /// `hosts` are the names accepted in `Host`, besides addresses and `localhost`.
     pub fn into_server(
         self,
-        hosts: Vec<String>,
+        access: Arc<Access>,
         decider: Decider,
         token_guard: TokenGuard,
         limits: ProxyLimits,
     ) -> Result<ProxyServer, ServerError> {
         let Self { listener, address, upstreams, notify } = self;
         let proxy = Proxy {
-            origin_check: OriginCheck::new(hosts),
+            access,
             token_guard: Arc::new(token_guard),
             upstreams,
             clients: HttpClients::new()?,
@@ -224,7 +223,10 @@ async fn ready(State(proxy): State<Arc<Proxy>>) -> impl IntoResponse {
     }
 }
 
-async fn metrics(State(proxy): State<Arc<Proxy>>) -> impl IntoResponse {
+async fn metrics(State(proxy): State<Arc<Proxy>>, method: Method, headers: HeaderMap) -> Response {
+    if let Err(refused) = proxy.access.check(&method, &headers, Need::Read) {
+        return refusal(refused);
+    }
     let text = proxy.request_metrics.to_prometheus(proxy.unrecorded.count(), &proxy.decider.recording_status());
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text)
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
 }

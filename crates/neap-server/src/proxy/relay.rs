@@ -66,7 +66,7 @@ impl Proxy {
         body: Body,
     ) -> Result<(Response, bool), ProxyError> {
         let began = Instant::now();
-        if let Some(reason) = self.origin_check.refusal_reason(&parts.headers) {
+        if let Some(reason) = self.access.origin_refusal(&parts.headers) {
             return Err(ProxyError::Forbidden(reason));
         }
         if route.is_own() || path::is_own_path(parts.uri.path()) {

@@ -1,11 +1,11 @@
-//! The latest responses, served to programs on this machine only: figures and session names, never text.
+//! The latest responses, served to programs on this machine only, with a token: figures and session names, never text.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::extract::{ConnectInfo, RawQuery, State};
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, Method, header};
 use axum::response::{IntoResponse, Response};
 use neap_core::client::WireApi;
 use serde::{Deserialize, Serialize};
@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 use super::Proxy;
 use super::error::ProxyError;
 use super::response_recorder::CompletedResponse;
+use crate::access::Need;
+use crate::api::refusal;
 
 const LOGGED_MAX: usize = 512;
 
@@ -101,19 +103,22 @@ impl RequestLog {
     }
 }
 
-/// Serves the entries after a number, to programs on this machine only.
+/// Serves the entries after a number.
 pub(super) async fn serve_log(
     State(proxy): State<Arc<Proxy>>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    method: Method,
     headers: HeaderMap,
     RawQuery(query): RawQuery,
 ) -> Response {
     let is_forwarded = FORWARDED.iter().any(|name| headers.contains_key(*name));
-    let is_local = peer.ip().is_loopback() && !is_forwarded && proxy.origin_check.is_local_host(&headers);
-    let elsewhere = (!is_local).then(|| "it does not come from this machine".to_owned());
-    match proxy.origin_check.refusal_reason(&headers).or(elsewhere) {
-        Some(reason) => ProxyError::Forbidden(reason).response(WireApi::Chat),
-        None => {
+    let is_local = peer.ip().is_loopback() && !is_forwarded && proxy.access.is_local_host(&headers);
+    if !is_local {
+        return ProxyError::Forbidden("it does not come from this machine".to_owned()).response(WireApi::Chat);
+    }
+    match proxy.access.check(&method, &headers, Need::Read) {
+        Err(refused) => refusal(refused),
+        Ok(_) => {
             let query = query.unwrap_or_default();
             let after = query.strip_prefix("after=").and_then(|number| number.parse().ok()).unwrap_or(0);
             let page = RequestLogPage {

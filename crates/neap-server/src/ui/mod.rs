@@ -54,7 +54,7 @@ async fn serve(State(api): State<Arc<Api>>, request: Request) -> Response {
         Err(Refused::Origin(reason)) => {
             return refusal(StatusCode::FORBIDDEN, format!("neap refuses this request: {reason}\n"));
         }
-        Err(Refused::Unknown | Refused::ReadOnly | Refused::NoOrigin | Refused::Closed) => {
+        Err(Refused::Unknown | Refused::ReadOnly | Refused::NoOrigin) => {
             return refusal(StatusCode::UNAUTHORIZED, NOT_LET_IN.to_owned());
         }
     }

@@ -4,6 +4,8 @@ import { after, before, test } from "node:test";
 import { drawsFewRows, scrollsAnywhere } from "./checks.js";
 import { goTo, launch, SCREENS, withMock, withPage } from "./harness.js";
 
+const DRAG_STEPS = 8;
+
 /** @type {any} */
 let browser;
 before(async () => (browser = await launch()));
@@ -27,6 +29,21 @@ test("a year-old turn is one step away", () => withMock("large", (mock) => withP
   await page.getByLabel("Turn number").press("Enter");
   await page.getByRole("heading", { name: "Turn 777", exact: true }).waitFor();
   await page.locator(".turn-item[aria-current=true]", { hasText: "777" }).waitFor();
+})));
+
+test("a slider that is dragged rests at its turn, and the address names it", () => withMock("large", (mock) => withPage(browser, mock.url, async (page) => {
+  await goTo(page, "timeline/marathon");
+  const slider = await page.getByRole("slider").boundingBox();
+  await page.mouse.move(slider.x + slider.width - 2, slider.y + slider.height / 2);
+  await page.mouse.down();
+  await page.mouse.move(slider.x + slider.width / 3, slider.y + slider.height / 2, { steps: DRAG_STEPS });
+  await page.mouse.up();
+  const turn = Number(await page.getByRole("slider").inputValue());
+  await page.getByRole("heading", { name: `Turn ${turn}`, exact: true }).waitFor();
+  await page.waitForURL((/** @type {URL} */ url) => url.hash.endsWith(`turn=${turn}`));
+  await goTo(page, "sessions");
+  await page.goBack();
+  await page.getByRole("heading", { name: `Turn ${turn}`, exact: true }).waitFor();
 })));
 
 test("efforts come page by page while the list is scrolled", () => withMock("large", (mock) => withPage(browser, mock.url, async (page) => {

@@ -42,6 +42,16 @@ test("an empty store teaches", { skip: SKIP }, () => withNeap(0, (server) => wit
   }
 })));
 
+test("an address of a session that is gone says so, and leads to all sessions", { skip: SKIP }, () => withNeap(1, (server) => withPage(browser, server.enter, async (page) => {
+  for (const screen of ["context", "timeline", "efforts", "receipts", "cost"]) {
+    await goTo(page, `${screen}/gone`);
+    await page.getByRole("alert").getByText("there is no session 'gone'").waitFor();
+    assert.deepEqual(await violations(page), [], screen);
+    await page.getByRole("alert").getByRole("link", { name: "All sessions" }).click();
+    await settled(page, "sessions");
+  }
+}, { prints: /status of 404/u })));
+
 test("turns of the past are whole, and two prompts are compared", { skip: SKIP }, () => withNeap(TURNS, (server) => withPage(browser, server.enter, async (page) => {
   await goTo(page, "timeline/talk?turn=14&view=prompt");
   await page.getByText("── system ──").waitFor();

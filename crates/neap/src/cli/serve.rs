@@ -78,8 +78,8 @@ pub(crate) struct ServeArgs {
     /// Whether all requests come from one caller, or from several who must not see each other's data
     #[arg(long, env = NEAP_CALLERS, hide_env_values = true, value_enum, value_name = "HOW MANY", default_value = "auto")]
     pub(crate) callers: CallersName,
-    /// File with the bearer token for /mcp, also read from NEAP_MCP_TOKEN [default: none on a loopback address; on
-    /// others one is made in the data directory, keys/mcp.token]
+    /// File with the bearer token for /mcp, also read from NEAP_MCP_TOKEN [default: one is made in the data directory,
+    /// keys/mcp.token]
     #[arg(long, env = NEAP_MCP_TOKEN_FILE, hide_env_values = true, value_name = "FILE")]
     pub(crate) mcp_token_file: Option<PathBuf>,
     // Refused with a hint: everybody on the machine could read it in the process list.

@@ -11,7 +11,7 @@ use neap_engine::EngineBuilder;
 use neap_lab::conformance::ConformanceServer;
 use neap_model::caller::Tenancy;
 use neap_model::wire::request::ToolOffer;
-use neap_server::access::{Access, ApiToken, McpGate, Scope};
+use neap_server::access::{Access, ApiToken, Scope};
 use neap_server::mcp::{McpHttp, McpState, Server, ServerDefaults, SessionLimits};
 use neap_server::proxy::{BoundProxy, Decider, ProxyLimits, ProxyServer, ThrottledLog, TokenGuard, Upstreams};
 
@@ -20,7 +20,7 @@ use crate::app;
 use crate::cli::{CallersName, OverBudget, ProxyArgs, ServeArgs};
 use crate::cmd::ui;
 use crate::env::{self, DataDir};
-use crate::mcp_token;
+use crate::mcp_token::{self, McpToken, TokenSource};
 use crate::model;
 use crate::out::{self, Failure};
 
@@ -39,25 +39,19 @@ pub(crate) async fn run(data: &DataDir, args: ServeArgs) -> Result<ExitCode, Fai
         CallersName::Auto => Tenancy::Multi,
     };
     let token = mcp_token::resolve(data, mcp_token_file.as_deref(), is_local)?;
-    let secret = token.as_ref().map(|token| token.text.as_str());
     let limits = ProxyLimits { connections_max: usize::from(max_connections), ..ProxyLimits::default() };
     let has_names = !allow_host.is_empty();
-    // A disk that is full or read-only costs the API its tokens, never the proxy its start.
-    let tokens = api_token::load_or_create(data).unwrap_or_else(|error| {
-        out::print_notice(format!("the API has no token, so that programs cannot use it: {error}"));
-        ApiTokens::default()
-    });
-    let guard = tokens.secrets.iter().fold(TokenGuard::new(secret), |guard, token| guard.with_head_only(token));
+    let tokens = api_token::load_or_none(data);
+    let guard = guard(token.as_ref(), &tokens, is_local);
+    let mut known = tokens.tokens;
+    known.extend(token.as_ref().map(|token| ApiToken::new(&token.text, Scope::Mcp)));
+    let access = Arc::new(Access::new(allow_host, known, bound.address().port()));
     let engine = app::proxy_engine_builder(data)?.callers(callers);
-    let server = build_server(data, bound, allow_host.clone(), &proxy, engine, guard, limits)?;
+    let server = build_server(data, bound, access.clone(), &proxy, engine, guard, limits)?;
     let defaults = ServerDefaults { agent: Some(data.agent().clone()), ..ServerDefaults::default() };
     let engine = app::agent_engine_builder(data)?;
     let engine = if callers == Tenancy::Multi { engine.hide_callers() } else { engine };
     let engine = engine.build();
-    let mut known = tokens.tokens;
-    known.extend(secret.map(|token| ApiToken::new(token, Scope::Mcp)));
-    let gate = McpGate::of(secret.is_some(), is_local);
-    let access = Arc::new(Access::new(allow_host, known, server.address().port(), gate));
     let api = ui::http(data, engine.clone(), access.clone())?;
     let state = Arc::new(McpState::new(engine, defaults, user_words.into()));
     let sessions = SessionLimits { sessions_max: usize::from(max_mcp_sessions), ..SessionLimits::default() };
@@ -85,7 +79,7 @@ pub(crate) async fn run(data: &DataDir, args: ServeArgs) -> Result<ExitCode, Fai
         Tenancy::Single => {}
     }
     match token.map(|token| token.source) {
-        Some(mcp_token::TokenSource::Own(path)) => {
+        Some(TokenSource::Own(path)) if !is_local || std::io::stderr().is_terminal() => {
             out::print_notice(format!(
                 "/mcp requires the token in {}; anyone with the token can read the stored data",
                 path.display()
@@ -106,6 +100,16 @@ fn mcp_service(state: Arc<McpState>, access: Arc<Access>, limits: SessionLimits)
     McpHttp::new(move || Server::new(state.clone()), access, limits)
 }
 
+/// A token that only programs of this machine can use is kept back from heads alone, as the API's are: see
+/// [`TokenGuard::with_head_only`].
+pub(crate) fn guard(mcp: Option<&McpToken>, api: &ApiTokens, is_local: bool) -> TokenGuard {
+    let secret = mcp.map(|token| token.text.as_str());
+    let is_made_here = is_local && mcp.is_some_and(|token| matches!(token.source, TokenSource::Own(_)));
+    let guard = TokenGuard::new(secret.filter(|_| !is_made_here));
+    let head_only = secret.filter(|_| is_made_here).into_iter().chain(api.secrets.iter().map(String::as_str));
+    head_only.fold(guard, TokenGuard::with_head_only)
+}
+
 /// `openai_names` are the variables that may name the provider of OpenAI's protocols.
 pub(crate) async fn bind(
     listen: SocketAddr,
@@ -123,7 +127,7 @@ pub(crate) async fn bind(
 pub(crate) fn build_server(
     data: &DataDir,
     bound: BoundProxy,
-    hosts: Vec<String>,
+    access: Arc<Access>,
     args: &ProxyArgs,
     engine: EngineBuilder,
     guard: TokenGuard,
@@ -148,7 +152,7 @@ pub(crate) fn build_server(
         warnings: ThrottledLog::new(out::print_notice),
         _indexer,
     };
-    Ok(bound.into_server(hosts, decider, guard, limits)?)
+    Ok(bound.into_server(access, decider, guard, limits)?)
 }
 
 /// Resolves at the first signal to end; a second one exits at once.

@@ -5,7 +5,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 
 use neap_engine::Engine;
-use neap_server::access::{Access, McpGate};
+use neap_server::access::Access;
 use neap_server::api::{ApiHttp, ApiParts, BoundUi};
 use serde_json::json;
 
@@ -27,7 +27,7 @@ pub(crate) async fn run(data: &DataDir, args: UiArgs, json: bool) -> Result<Exit
     let bound = BoundUi::bind(listen).await?;
     let address = bound.address();
     let tokens = api_token::load_or_create(data)?;
-    let access = Arc::new(Access::new(Vec::new(), tokens.tokens, address.port(), McpGate::Closed));
+    let access = Arc::new(Access::new(Vec::new(), tokens.tokens, address.port()));
     let engine = app::agent_engine_builder(data)?.build();
     let _indexer = engine.start_indexer();
     let api = http(data, engine, access)?;

@@ -1,14 +1,17 @@
 //! `neap report --live`: shows the requests of a running proxy as they complete.
 
+use std::net::IpAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use neap_core::base::ids::Stamp;
 use neap_model::client::{http_client, root_cause};
 use neap_server::proxy::{LoggedRequest, RECENT, RequestLogPage};
-use reqwest::Client;
+use reqwest::{Client, StatusCode, Url};
 
+use crate::api_token;
 use crate::cli::WatchArgs;
+use crate::env::DataDir;
 use crate::out::{self, BAD, DIM, Failure, thousands};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
@@ -16,11 +19,13 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 const HEADER_EVERY_ROWS: usize = 40;
 
-pub(crate) async fn run(args: WatchArgs, json: bool) -> Result<ExitCode, Failure> {
+pub(crate) async fn run(data: &DataDir, args: WatchArgs, json: bool) -> Result<ExitCode, Failure> {
     let url = format!("{}{RECENT}", args.url.trim_end_matches('/').trim_end_matches("/v1"));
     let client = http_client().no_proxy().timeout(REQUEST_TIMEOUT).build();
     let client = client.map_err(|error| Failure::new(format!("cannot create an HTTP client: {error}")))?;
-    let mut page = fetch_log(&client, &url, 0).await?;
+    let token = api_token::load_reading(data)?;
+    let log = ProxyLog { client, url, token };
+    let mut page = log.fetch(0).await?;
     let mut sum = Totals::default();
     loop {
         let last = page.requests.last().map(|request| request.number);
@@ -39,7 +44,7 @@ pub(crate) async fn run(args: WatchArgs, json: bool) -> Result<ExitCode, Failure
             break;
         }
         tokio::time::sleep(POLL_INTERVAL).await;
-        match fetch_log(&client, &url, last.unwrap_or(sum.last)).await {
+        match log.fetch(last.unwrap_or(sum.last)).await {
             Ok(next) => page = next,
             Err(_) => {
                 out::print_notice("the proxy has ended");
@@ -53,16 +58,43 @@ pub(crate) async fn run(args: WatchArgs, json: bool) -> Result<ExitCode, Failure
     Ok(ExitCode::SUCCESS)
 }
 
-async fn fetch_log(client: &Client, url: &str, after: u64) -> Result<RequestLogPage, Failure> {
-    let failed = |error: String| {
-        Failure::new(format!("no proxy answers at {url}: {error}"))
-            .hint("start one with `neap serve`, or name its address with --url")
-    };
-    let response = client.get(format!("{url}?after={after}")).send().await;
-    let response = response.and_then(reqwest::Response::error_for_status);
-    let response = response.map_err(|error| failed(root_cause(&error)))?;
-    let text = response.text().await.unwrap_or_default();
-    serde_json::from_str(&text).map_err(|_| failed("the server there is not a Neap proxy".to_owned()))
+/// The log of a proxy that runs.
+struct ProxyLog {
+    client: Client,
+    url: String,
+    token: Option<String>,
+}
+
+impl ProxyLog {
+    async fn fetch(&self, after: u64) -> Result<RequestLogPage, Failure> {
+        let url = &self.url;
+        let failed = |error: String| {
+            Failure::new(format!("no proxy answers at {url}: {error}"))
+                .hint("start one with `neap serve`, or name its address with --url")
+        };
+        let request = self.client.get(format!("{url}?after={after}"));
+        let token = self.token.as_ref().filter(|_| is_local(url));
+        let response = match token {
+            Some(token) => request.bearer_auth(token).send().await,
+            None => request.send().await,
+        };
+        if response.as_ref().is_ok_and(|response| response.status() == StatusCode::UNAUTHORIZED) {
+            return Err(Failure::new(format!("the proxy at {url} does not know this data directory's token"))
+                .hint("name the data directory of that proxy with --data-dir"));
+        }
+        let response = response.and_then(reqwest::Response::error_for_status);
+        let response = response.map_err(|error| failed(root_cause(&error)))?;
+        let text = response.text().await.unwrap_or_default();
+        serde_json::from_str(&text).map_err(|_| failed("the server there is not a Neap proxy".to_owned()))
+    }
+}
+
+/// Whether an address is this machine's: the token goes nowhere else.
+fn is_local(url: &str) -> bool {
+    let url = Url::parse(url).ok();
+    let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
 fn table_header() -> String {

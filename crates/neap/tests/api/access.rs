@@ -159,12 +159,36 @@ fn a_page_for_others_is_not_made_by_mistake() {
 }
 
 #[test]
-fn a_server_for_others_answers_nobody_without_a_token() {
-    let server = Proxy::at("0.0.0.0:0", &[], &[]);
-    let port = server.address.rsplit(':').next().expect("a port").to_owned();
-    let host = format!("127.0.0.1:{port}");
-    for path in ["/api/v1/sessions", "/api/v1/events", "/ui/"] {
-        let answer = Proxy::ask(&server, "GET", path, &[("host", &host)], b"");
-        assert_eq!(answer.status, 401, "{path}");
+fn nothing_but_its_health_is_answered_without_a_token() {
+    for listen in ["127.0.0.1:0", "0.0.0.0:0"] {
+        let server = Proxy::at(listen, &[], &[]);
+        let port = server.address.rsplit(':').next().expect("a port").to_owned();
+        let host = format!("127.0.0.1:{port}");
+        let ask = |method: &str, path: &str, more: &[(&str, &str)]| {
+            server.ask(method, path, &[&[("host", host.as_str())], more].concat(), b"")
+        };
+        for path in ["/api/v1/sessions", "/api/v1/events", "/ui/", "/metrics", "/neap/recent", "/mcp"] {
+            for method in ["GET", "HEAD", "POST"] {
+                let answer = ask(method, path, &[]);
+                let wanted: &[u16] = if method == "POST" { &[401, 405] } else { &[401] };
+                assert!(wanted.contains(&answer.status), "{listen}: {method} {path}: {}", answer.status);
+                assert!(!answer.text().contains("neap_"), "{listen}: {method} {path}: {}", answer.text());
+            }
+        }
+        for path in ["/healthz", "/readyz", "/api/v1/health"] {
+            assert_eq!(ask("GET", path, &[]).status, 200, "{listen}: {path}");
+        }
+        for (name, path, status) in [
+            ("api-read", "/metrics", 200),
+            ("api", "/metrics", 200),
+            ("api-read", "/neap/recent", 200),
+            ("api-read", "/mcp", 401),
+            ("mcp", "/metrics", 401),
+            ("mcp", "/neap/recent", 401),
+        ] {
+            let bearer = server.bearer(name);
+            let answer = ask("GET", path, &[("authorization", &bearer)]);
+            assert_eq!(answer.status, status, "{listen}: {name} {path}: {}", answer.text());
+        }
     }
 }

@@ -121,6 +121,8 @@ fn what_does_not_exist_is_a_problem_with_a_code() {
     let (api, document) = (Api::with_data(), document());
     let problem = &document["components"]["schemas"]["Problem"];
     for (method, path, status, code) in [
+        ("GET", "", 404, "no_route"),
+        ("GET", "/", 404, "no_route"),
         ("GET", "/sessions/nobody", 404, "no_session"),
         ("GET", "/sessions/%00", 404, "no_session"),
         ("GET", "/sessions/%ff", 400, "bad_request"),

@@ -57,6 +57,30 @@ fn every_list_is_the_same_in_pages_of_any_size() {
     assert_eq!(api.get("/sessions/b/turns?before=3&limit=1")["items"][0]["turn"], 2);
 }
 
+/// A page goes on after the last item, wherever that is by then.
+#[test]
+fn what_happens_between_two_pages_repeats_nothing() {
+    let api = Api::over(Neap::new());
+    api.send("PUT", "/sessions/s", &json!({}));
+    let open = |name: &str| api.send("POST", "/sessions/s/efforts", &json!({"name": name}));
+    let ids = |page: &Value| -> Vec<String> {
+        let items = page["items"].as_array().expect("items").iter();
+        items.map(|item| item["id"].as_str().expect("an id").to_owned()).collect()
+    };
+    ["one", "two", "three", "four"].map(open);
+    let first = api.get("/sessions/s/efforts?limit=2");
+    let shown = ids(&first);
+    // It comes before all others.
+    open("zero");
+    let next = first["next"].as_str().expect("more");
+    let rest = ids(&api.get(&format!("/sessions/s/efforts?limit=200&cursor={next}")));
+    assert!(rest.iter().all(|id| !shown.contains(id)), "{shown:?} {rest:?}");
+    let mut all = [shown, rest].concat();
+    all.sort();
+    assert_eq!(all, ["four", "one", "three", "two"]);
+    assert_eq!(api.ask("GET", "/sessions/s/efforts?cursor=2", None).status, 400);
+}
+
 #[test]
 fn no_answer_is_large_and_long_texts_can_be_read_in_parts() {
     let api = Api::over(Neap::new());

@@ -46,6 +46,47 @@ fn a_prompt_of_the_past_is_what_the_ledger_recorded() {
     assert!(rewritten > 0, "there were rewritten prompts");
 }
 
+/// The tools that an agent is offered depend on what it knows, and scripts have no agent.
+#[test]
+fn what_is_learned_later_changes_no_prompt_of_the_past() {
+    let neap = long_chat();
+    let script = [json!({"user": "how warm is it?", "calls": [], "assistant": "21 °C"})];
+    neap.replay(&["--session", "script"], &script);
+    let learned: [&[&str]; 3] = [
+        &["memory", "decide", "Use Redis for sessions", "--confidence", "0.7"],
+        &["remember", "Staging runs PostgreSQL 15"],
+        &["memory", "censor", "add", "delete production", "--reason", "ask first"],
+    ];
+    for learned in learned {
+        neap.ok(learned);
+    }
+    neap.chat(&[
+        "service 9 answers 509 after the deployment, help me",
+        "the log says nothing",
+        "which PostgreSQL does staging run?",
+        "and what of Redis for sessions?",
+    ]);
+    neap.ok(&["remember", "Staging runs PostgreSQL 17"]);
+    let api = Api::over(neap);
+    let last = api.get("/sessions/default/turns/latest/prompt")["blocks"].to_string();
+    for shown in ["Staging runs PostgreSQL 15", "delete production", "Use Redis for sessions"] {
+        assert!(last.contains(shown), "{shown}: {last}");
+    }
+    assert!(!last.contains("PostgreSQL 17"), "{last}");
+    for (session, tools) in [("default", 2), ("script", 1)] {
+        let turns = api.get(&format!("/sessions/{session}"))["turns"].as_u64().expect("turns");
+        let mut offered = std::collections::BTreeSet::new();
+        for turn in (1..=turns).filter(|turn| turn % 6 == 1 || turn + 4 > turns) {
+            let prompt = api.get(&format!("/sessions/{session}/turns/{turn}/prompt"));
+            assert_eq!(prompt["exact"], true, "{session} {turn}: {}", prompt["note"]);
+            offered.insert(
+                prompt["layers"].to_string().split("},").find(|layer| layer.contains("tools")).map(str::to_owned),
+            );
+        }
+        assert_eq!(offered.len(), tools, "{session}: {offered:?}");
+    }
+}
+
 #[test]
 fn a_block_is_read_in_parts_and_blocks_in_pages() {
     let api = Api::over(long_chat());
@@ -88,4 +129,5 @@ fn of_a_proxied_turn_it_is_said_what_is_stored() {
     assert_eq!((&prompt["kind"], &prompt["exact"]), (&json!("forwarded"), &json!(false)));
     assert_eq!(prompt["requests"][0]["class"], "main_turn");
     assert_eq!(prompt["blocks"][0]["text"], "what is in the proxy?");
+    assert_eq!(prompt["blocks"][0]["tokens"], 6, "{prompt}");
 }

@@ -114,9 +114,15 @@ impl Proxy {
         connection
     }
 
+    /// What brings the token of that name, which the proxy made.
+    pub(crate) fn bearer(&self, name: &str) -> String {
+        let token = std::fs::read_to_string(self.neap.data().join(format!("keys/{name}.token")));
+        format!("Bearer {}", token.expect("a token was made").trim())
+    }
+
     /// The figures, by name.
     pub(crate) fn metric(&self, name: &str) -> Option<u64> {
-        let text = self.ask("GET", "/metrics", &[], b"").text();
+        let text = self.ask("GET", "/metrics", &[("authorization", &self.bearer("api-read"))], b"").text();
         text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
     }
 

@@ -12,10 +12,10 @@ use super::{Knowledge, KnowledgeInputs, LoadedItem, SelectionOutcome, fixed_laye
 use crate::base::ledger::{Layer, LayerTokens};
 use crate::base::prompt;
 use crate::base::tokens::Tokens;
-use crate::memory::MemoryId;
+use crate::memory::{Memory, MemoryId};
 use crate::text::terms::{query_terms, terms};
 
-const RELEVANCE_LAYERS: [(Layer, &str); 4] = [
+pub(super) const RELEVANCE_LAYERS: [(Layer, &str); 4] = [
     (Layer::Decisions, prompt::KNOWLEDGE_DECISIONS),
     (Layer::Facts, prompt::KNOWLEDGE_FACTS),
     (Layer::Procedures, prompt::KNOWLEDGE_PROCEDURES),
@@ -55,7 +55,7 @@ pub fn build(inputs: &KnowledgeInputs<'_>) -> Knowledge {
             let ScoreBreakdown { similarity, score, .. } = scored.breakdown;
             let (id, micro) = (memory.id, detail == Detail::Micro);
             items.push(LoadedItem { id, score, similarity, micro, tokens: line.tokens });
-            sources.push((id, format!("{}, {}", memory.provenance.label(), memory.created.date())));
+            sources.push((id, source_of(memory)));
             entries.push(PageEntry { id: Some(id), score, line: line.clone() });
         }
         page.add(PageSection { layer: selection.layer, heading: selection.heading, entries });
@@ -64,7 +64,7 @@ pub fn build(inputs: &KnowledgeInputs<'_>) -> Knowledge {
     assemble(inputs, page, (budget.total + marker_tokens).min(inputs.room), items, sources, scored)
 }
 
-fn assemble(
+pub(super) fn assemble(
     inputs: &KnowledgeInputs<'_>,
     page: KnowledgePage,
     budget: Tokens,
@@ -92,6 +92,11 @@ fn assemble(
     knowledge.rerender();
     debug_assert!(knowledge.tokens.total() <= inputs.room, "I1: what is known exceeds its room");
     knowledge
+}
+
+/// Who said it, where and when.
+pub(super) fn source_of(memory: &Memory) -> String {
+    format!("{}, {}", memory.provenance.label(), memory.created.date())
 }
 
 /// Indices of a layer's candidates that are relevant enough to load.

@@ -49,6 +49,8 @@ pub(crate) struct Feed {
     ring: Mutex<Ring>,
     /// The number of the next event.
     grew: watch::Sender<u64>,
+    /// Held while the first watcher's start looks at the store.
+    starting: tokio::sync::Mutex<()>,
     is_closed: AtomicBool,
 }
 
@@ -76,7 +78,8 @@ enum Found {
 impl Feed {
     pub(crate) fn new() -> Arc<Self> {
         let ring = Ring { run: new_run(), ..Ring::default() };
-        Arc::new(Self { ring: Mutex::new(ring), grew: watch::Sender::new(0), is_closed: AtomicBool::new(false) })
+        let (ring, starting) = (Mutex::new(ring), tokio::sync::Mutex::default());
+        Arc::new(Self { ring, grew: watch::Sender::new(0), starting, is_closed: AtomicBool::new(false) })
     }
 
     /// Ends all watchers' streams: they would stay open forever.

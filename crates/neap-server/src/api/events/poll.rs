@@ -16,6 +16,8 @@ const INTERVAL: Duration = Duration::from_millis(250);
 
 /// Starts looking, unless that is going on. Returns once the present is known, so that nothing later is missed.
 pub(super) async fn start(api: &Arc<Api>) -> Result<(), StoreError> {
+    // A second watcher waits until the first has looked.
+    let _starting = api.feed.starting.lock().await;
     let is_first = {
         let mut ring = api.feed.ring();
         !std::mem::replace(&mut ring.is_polled, true)
@@ -49,7 +51,6 @@ async fn poll(api: Arc<Api>) {
 
 async fn look(api: &Arc<Api>) -> Result<(), StoreError> {
     let feed = &api.feed;
-    let mut events = Vec::new();
     if let Some(proxy) = &api.proxy {
         let after = feed.ring().last_request;
         let is_first = feed.ring().seen.is_none();
@@ -59,10 +60,11 @@ async fn look(api: &Arc<Api>) -> Result<(), StoreError> {
         }
         // What came before the first watcher is in the log of requests.
         let requests = requests.into_iter().filter(|_| !is_first);
-        events.extend(
-            requests.map(|logged| LiveEvent { name: "request", data: to_value(logged).unwrap_or_default() }),
-        );
+        let event = |logged| LiveEvent { name: "request", data: to_value(logged).unwrap_or_default() };
+        // At once: the store may fail, and its events are read again then, but these are not.
+        feed.push(requests.map(event).collect());
     }
+    let mut events = Vec::new();
     let store = api.engine.store();
     let commits = store.commit_count().await?;
     let seen = {

@@ -6,13 +6,16 @@ mod summary;
 use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::process::{ExitCode, ExitStatus};
+use std::sync::Arc;
 
 use neap_model::caller::Tenancy;
-use neap_server::proxy::{ProxyLimits, TokenGuard};
+use neap_server::access::Access;
+use neap_server::proxy::ProxyLimits;
 use tokio::process::Command;
 use tokio::sync::oneshot;
 
 use super::serve;
+use crate::api_token;
 use crate::app;
 use crate::cli::RunArgs;
 use crate::env::{self, DataDir};
@@ -31,13 +34,13 @@ pub(crate) async fn run(data: &DataDir, args: RunArgs, json: bool) -> Result<Exi
     // The command gets both variables anew, so what either of them said is the provider.
     let openai_names = [env::OPENAI_BASE_URL, env::OPENAI_API_BASE];
     let bound = serve::bind(SocketAddr::from(([127, 0, 0, 1], 0)), &proxy, &openai_names).await?;
-    // There is no /mcp here, but a client may send its token by mistake.
-    let token = mcp_token::load_existing(data)?;
-    let (token, limits) = (token.as_deref(), ProxyLimits::default());
+    // There is neither an API nor /mcp here, but a client may send their tokens by mistake.
+    let (token, tokens) = (mcp_token::load_existing(data)?, api_token::load_or_none(data));
+    let guard = serve::guard(token.as_ref(), &tokens, true);
+    let access = Arc::new(Access::new(Vec::new(), tokens.tokens, bound.address().port()));
     let project = Asked::of(None)?.project();
     let engine = app::proxy_engine_builder(data)?.callers(Tenancy::Single).project(project);
-    let guard = TokenGuard::new(token);
-    let server = serve::build_server(data, bound, Vec::new(), &proxy, engine, guard, limits)?;
+    let server = serve::build_server(data, bound, access, &proxy, engine, guard, ProxyLimits::default())?;
     let url = format!("http://{}", server.address());
     let out_of_reach = agent.and_then(|agent| agent.out_of_reach(env::has_prefix));
     if let Some(reason) = out_of_reach {

@@ -8,11 +8,13 @@ export class ApiError extends Error {
    * @param {number} status 0 if there was no answer
    * @param {string} message
    * @param {string} [hint]
+   * @param {string} [code]
    */
-  constructor(status, message, hint) {
+  constructor(status, message, hint, code) {
     super(message);
     this.status = status;
     this.hint = hint;
+    this.code = code;
   }
 }
 
@@ -96,7 +98,7 @@ async function send(method, path, query, body, signal) {
   const value = parse(text);
   if (!response.ok) {
     const problem = /** @type {Api.Problem | undefined} */ (value);
-    throw new ApiError(response.status, problem?.detail ?? `Neap answered ${response.status}.`, problem?.hint);
+    throw new ApiError(response.status, problem?.detail ?? `Neap answered ${response.status}.`, problem?.hint, problem?.code);
   }
   return value;
 }

@@ -36,5 +36,6 @@ export function failureBox(error, retry) {
   return h("div", { class: "card empty", role: "alert" },
     h("h2", {}, oneLine(message, 400)),
     hint && h("p", {}, oneLine(hint, 400)),
+    error instanceof ApiError && error.code === "no_session" && h("a", { class: "button", href: "#/sessions" }, "All sessions"),
     retry && h("button", { class: "button", type: "button", click: retry }, "Try again"));
 }

@@ -52,6 +52,17 @@ export function dollars(value) {
   return `${value < 0 ? "-" : ""}$${size.toFixed(digits)}`;
 }
 
+/**
+ * For axes: as many decimals as the distance between two ticks needs.
+ * @param {number} value in dollars
+ * @param {number} step
+ */
+export function dollarTick(value, step) {
+  let digits = 0;
+  while (digits < 8 && Math.abs(step * 10 ** digits - Math.round(step * 10 ** digits)) > 1e-6) digits += 1;
+  return `$${value.toFixed(digits === 1 ? 2 : digits)}`;
+}
+
 /** @param {number | null | undefined} at milliseconds since 1970 */
 export function time(at) {
   if (at === null || at === undefined) return "–";

@@ -4,7 +4,7 @@ import { fill, h, svg } from "./dom.js";
 import { count, counted } from "./format.js";
 import { changeText, laneOf } from "./changes.js";
 import { oneLine } from "./safe_text.js";
-import { scaled, xTicks } from "./plot.js";
+import { scaled, X_TICK_EVERY, xTicks } from "./plot.js";
 
 /** @typedef {import("./changes.js").Lane} Lane */
 
@@ -34,7 +34,7 @@ export function lanes(onPick) {
       svg("text", { class: "tick lane-name", x: 0, y: (index + 0.5) * row + 4 }, NAMES[lane]),
       svg("line", { class: "grid", x1: left, x2: width - RIGHT, y1: (index + 0.5) * row, y2: (index + 0.5) * row }),
     ]);
-    const ticks = xTicks(data.from, data.to, Math.max(2, Math.floor(width / 110))).map((turn) =>
+    const ticks = xTicks(data.from, data.to, Math.max(2, Math.floor(width / X_TICK_EVERY))).map((turn) =>
       svg("text", { class: "tick", x: px(turn), y: bottom + scaled(16), "text-anchor": px(turn) > width - scaled(40) ? "end" : "middle" }, count(turn)));
     const chosen = svg("line", { class: "chosen", x1: px(data.chosen), x2: px(data.chosen), y1: 0, y2: bottom });
     const dots = LANES.flatMap((lane, index) => [...byTurn(data.changes, lane)].map(([turn, changes]) => {

@@ -53,7 +53,7 @@ async function showPlace() {
     else await module.show(host, { session, query: place.query, signal });
   } catch (error) {
     if (signal.aborted) return;
-    fill(host, failureBox(error, showPlace));
+    fill(host, screenHead(screen.id), failureBox(error, showPlace));
     if (!(error instanceof ApiError)) throw error;
   } finally {
     clearTimeout(waits);

@@ -18,18 +18,24 @@ const BOTTOM = 26;
 const TOP = 10;
 const RIGHT = 16;
 const TICKS = 4;
+/** In pixels at a font of 16 pixels: a character of a tick's name, and what is around the name. */
+const TICK_CHAR = 7;
+const TICK_GAP = 12;
+/** Room for a tick of the x axis, in pixels. */
+export const X_TICK_EVERY = 80;
 
 /**
  * @param {object} options
  * @param {string} options.label what is plotted, for screen readers
  * @param {number} options.height in pixels
- * @param {(value: number) => string} options.format of the y axis
+ * @param {(value: number) => string} options.format
+ * @param {(value: number, step: number) => string} [options.tick] of the y axis, whose ticks are a step apart
  * @param {(x: number) => void} [options.onPick]
  * @param {number} [options.left] room for the names of the y axis, in pixels
  */
-export function plot({ label, height: designHeight, format, onPick, left: designLeft = 56 }) {
+export function plot({ label, height: designHeight, format, tick = format, onPick, left: designLeft = 56 }) {
   const height = scaled(designHeight);
-  const left = scaled(designLeft);
+  let left = scaled(designLeft);
   const canvas = svg("svg", { class: "plot", role: "img", "aria-label": label, height });
   const readout = h("p", { class: "small muted plot-readout" }, "\u00a0");
   const legend = h("ul", { class: "legend small" });
@@ -47,11 +53,13 @@ export function plot({ label, height: designHeight, format, onPick, left: design
     const top = peak();
     canvas.setAttribute("width", String(width));
     canvas.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    const grid = Array.from({ length: TICKS + 1 }, (_, step) => (top * step) / TICKS).flatMap((value) => [
+    const steps = Array.from({ length: TICKS + 1 }, (_, step) => (top * step) / TICKS).map((value) => ({ value, name: tick(value, top / TICKS) }));
+    left = scaled(Math.max(designLeft, TICK_GAP + TICK_CHAR * Math.max(...steps.map(({ name }) => name.length))));
+    const grid = steps.flatMap(({ value, name }) => [
       svg("line", { class: "grid", x1: left, x2: width - RIGHT, y1: py(value, top), y2: py(value, top) }),
-      svg("text", { class: "tick", x: left - 8, y: py(value, top) + 4, "text-anchor": "end" }, format(value)),
+      svg("text", { class: "tick", x: left - 8, y: py(value, top) + 4, "text-anchor": "end" }, name),
     ]);
-    const ticks = xTicks(low(), high(), Math.max(2, Math.floor(width / 110))).map((x) =>
+    const ticks = xTicks(low(), high(), Math.max(2, Math.floor(width / X_TICK_EVERY))).map((x) =>
       svg("text", { class: "tick", x: px(x), y: height - 4, "text-anchor": px(x) > width - scaled(40) ? "end" : "middle" }, count(x)));
     const marks = (data.marks ?? []).map((x) => svg("line", { class: "mark", x1: px(x), x2: px(x), y1: TOP, y2: height - BOTTOM }));
     const lines = data.series.map((each) => svg("path", { class: `line-${each.kind}`, d: path(each, top) }));

@@ -36,12 +36,32 @@ export function placeHash(screen, session = "", query = {}) {
   return `#/${encodeURIComponent(screen)}${middle}${tail}`;
 }
 
+/** Browsers refuse more than some 200 changes of an address in 10 seconds, and say so in the console. */
+const REPLACE_EVERY_MS = 100;
+let replacedAt = -REPLACE_EVERY_MS;
+let timer = 0;
+/** What waits to be changed, and in which address. @type {{ hash: string, changes: Record<string, string | number | null | undefined> }} */
+let waiting = { hash: "", changes: {} };
+
 /**
- * Changes the parameters in the address without drawing the screen anew.
+ * Changes the parameters in the address without drawing the screen anew: at once, or soon after the last change.
  * @param {Record<string, string | number | null | undefined>} changes
  */
 export function replaceQuery(changes) {
-  const place = parsePlace(location.hash);
-  const query = { ...Object.fromEntries(place.query), ...changes };
-  history.replaceState(null, "", placeHash(place.screen, place.session, query));
+  const { hash } = location;
+  waiting = { hash, changes: waiting.hash === hash ? { ...waiting.changes, ...changes } : changes };
+  clearTimeout(timer);
+  const wait = replacedAt + REPLACE_EVERY_MS - performance.now();
+  if (wait > 0) timer = setTimeout(replaceNow, wait);
+  else replaceNow();
+}
+
+function replaceNow() {
+  const { hash, changes } = waiting;
+  waiting = { hash: "", changes: {} };
+  // Somebody has gone elsewhere.
+  if (location.hash !== hash) return;
+  const place = parsePlace(hash);
+  replacedAt = performance.now();
+  history.replaceState(null, "", placeHash(place.screen, place.session, { ...Object.fromEntries(place.query), ...changes }));
 }

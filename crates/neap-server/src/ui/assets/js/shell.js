@@ -33,7 +33,8 @@ export function buildShell(host, actions) {
       button("Keyboard shortcuts", "M9 9a3 3 0 1 1 4 2.800c-.7.3-1 .8-1 1.700M12 17h.01M12 3a9 9 0 1 1 0 18 9 9 0 0 1 0-18z", actions.showShortcuts)));
   const main = h("main", { class: "main", id: "main", tabindex: -1 });
   const brand = h("a", { class: "brand", href: "#/context" }, icon(TIDE), "Neap");
-  host.replaceChildren(h("header", { class: "side" }, brand, switcher, nav, foot), main);
+  const side = h("header", { class: "side" }, brand, switcher, nav, foot);
+  host.replaceChildren(side, main);
 
   return {
     main,
@@ -42,7 +43,7 @@ export function buildShell(host, actions) {
       for (const [each, anchor] of links) {
         if (each === id) {
           anchor.setAttribute("aria-current", "page");
-          anchor.scrollIntoView({ block: "nearest", inline: "nearest" });
+          for (const scroller of [nav, side]) bringIntoView(scroller, anchor);
         } else anchor.removeAttribute("aria-current");
       }
     },
@@ -59,4 +60,17 @@ export function buildShell(host, actions) {
       link.title = STATES[next];
     },
   };
+}
+
+/**
+ * Scrolls little further than needed. The browser's own `scrollIntoView` also makes the link the place from which Tab goes on.
+ * @param {HTMLElement} scroller @param {HTMLElement} link
+ */
+function bringIntoView(scroller, link) {
+  const frame = scroller.getBoundingClientRect();
+  const place = link.getBoundingClientRect();
+  // The row of a narrow page fades at its end.
+  const fade = parseFloat(getComputedStyle(link).fontSize) * 2;
+  scroller.scrollLeft += Math.min(0, place.left - frame.left) + Math.max(0, place.right - frame.right + fade);
+  scroller.scrollTop += Math.min(0, place.top - frame.top) + Math.max(0, place.bottom - frame.bottom);
 }

@@ -69,7 +69,7 @@ export async function show(host, { session, query, signal }) {
       draw(prompt, turn);
     } catch (error) {
       if (signal.aborted) return;
-      const isEmpty = shown === 0 && pinned === null && error instanceof ApiError && error.status === 404;
+      const isEmpty = shown === 0 && pinned === null && error instanceof ApiError && error.code === "no_turn";
       fill(body, isEmpty ? emptyBox("No turn yet", "The prompt of this session's first turn will be here.") : failureBox(error, () => go(pinned)));
     }
   }

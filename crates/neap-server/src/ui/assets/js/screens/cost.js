@@ -5,7 +5,7 @@ import { fetchSeries } from "../changes_source.js";
 import { costPoints, pricesOf } from "../cost_model.js";
 import { fill, h } from "../dom.js";
 import { emptyBox } from "../empty.js";
-import { brief, count, dollars, percent } from "../format.js";
+import { brief, count, dollars, dollarTick, percent } from "../format.js";
 import { gather, onLive } from "../live.js";
 import { plot } from "../plot.js";
 import { placeHash } from "../router.js";
@@ -22,7 +22,7 @@ export async function show(host, { session, signal }) {
   const figures = h("dl", { class: "figures" });
   const note = h("p", { class: "small muted" });
   const to = (/** @type {number} */ turn) => (location.hash = placeHash("context", session, { turn }));
-  const money = plot({ label: "Dollars spent so far, against clients without Neap", height: 240, format: dollars, onPick: to });
+  const money = plot({ label: "Dollars spent so far, against clients without Neap", height: 240, format: dollars, tick: dollarTick, onPick: to });
   const share = plot({ label: "Share of sent tokens read from the provider's cache", height: 160, format: (value) => `${brief(value)} %`, onPick: to });
   const table = tableHolder("Cost of all sessions");
   const models = h("section", { class: "card stack", "aria-label": "All sessions, by model", hidden: true });
