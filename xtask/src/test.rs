@@ -56,7 +56,7 @@ fn check_installed() -> Result<()> {
         ("agents", &["npm"]),
         ("schemathesis", &["python3"]),
         ("page", &["npm"]),
-        ("python", &["python3"]),
+        ("python-hosts", &["python3"]),
     ];
     let is_missing = |(folder, installers): &(&str, &[&str])| {
         !root().join("target").join(folder).join("ready").exists() && installers.iter().all(|name| has(name))

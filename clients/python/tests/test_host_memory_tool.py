@@ -5,12 +5,12 @@ import json
 import random
 import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hosts import FACT, FACT_TURN, QUESTION, TURNS, answer, library, question
+from providers import anthropic_message, provider
 from test_process import kill
 
 from neap import Neap
@@ -117,82 +117,39 @@ def test_the_async_tool_has_the_same_files(neap: Neap) -> None:
     assert asyncio.run(use()).endswith("     1\tone\n     2\ttwo\n     3\t")
 
 
-class Provider(ThreadingHTTPServer):
-    """Answers as Anthropic's API: it notes the fact in a file, and looks there when it is asked."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Answers)
-        self.requests: list[Any] = []
-
-
-class Answers(BaseHTTPRequestHandler):
-    server: Provider
-
-    def do_POST(self) -> None:
-        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.server.requests.append(request)
-        content, reason = reply_to(request["messages"])
-        message = {
-            "id": "msg_1",
-            "type": "message",
-            "role": "assistant",
-            "model": request["model"],
-            "content": content,
-            "stop_reason": reason,
-            "stop_sequence": None,
-            "usage": {"input_tokens": 1, "output_tokens": 1},
-        }
-        body = json.dumps(message).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
-
-
-def reply_to(messages: list[Any]) -> tuple[list[Any], str]:
-    last = messages[-1]["content"]
+def reply(_: str, request: dict[str, Any]) -> dict[str, Any]:
+    """It notes the fact in a file, and looks there when it is asked."""
+    last = request["messages"][-1]["content"]
     if isinstance(last, list):
         result = last[-1]["content"]
         text = result if isinstance(result, str) else result[0]["text"]
-        return [{"type": "text", "text": text}], "end_turn"
+        return anthropic_message([{"type": "text", "text": text}], "end_turn")
     if FACT in last:
         command: dict[str, Any] = {"command": "create", "path": "/memories/staging.txt", "file_text": FACT}
     elif last == QUESTION:
         command = {"command": "view", "path": "/memories/staging.txt"}
     else:
-        return [{"type": "text", "text": answer(len(messages))}], "end_turn"
-    return [{"type": "tool_use", "id": "toolu_1", "name": "memory", "input": command}], "tool_use"
+        return anthropic_message([{"type": "text", "text": answer(1)}], "end_turn")
+    return anthropic_message([{"type": "tool_use", "id": "toolu_1", "name": "memory", "input": command}], "tool_use")
 
 
 def test_a_fact_of_turn_3_is_there_a_hundred_turns_later(neap: Neap) -> None:
-    provider = Provider()
-    thread = threading.Thread(target=provider.serve_forever)
-    thread.start()
-    try:
-        said = ""
-        with Anthropic(base_url=f"http://127.0.0.1:{provider.server_port}", api_key="x") as client:
-            tool = NeapMemoryTool(neap)
-            for turn in range(1, TURNS + 1):
-                if turn == TURNS // 2:
-                    kill(neap)
-                    tool = NeapMemoryTool(neap)
-                # Each turn is a conversation of its own: only the files go from one to the next.
-                runner = client.beta.messages.tool_runner(
-                    max_tokens=100,
-                    model="claude-test",
-                    messages=[{"role": "user", "content": question(turn)}],
-                    tools=[tool],
-                )
-                said = runner.until_done().content[0].text  # type: ignore[union-attr]
-    finally:
-        provider.shutdown()
-        provider.server_close()
-        thread.join()
+    said = ""
+    with provider(reply) as server, Anthropic(base_url=server.url, api_key="x") as client:
+        tool = NeapMemoryTool(neap)
+        for turn in range(1, TURNS + 1):
+            if turn == TURNS // 2:
+                kill(neap)
+                tool = NeapMemoryTool(neap)
+            # Each turn is a conversation of its own: only the files go from one to the next.
+            runner = client.beta.messages.tool_runner(
+                max_tokens=100,
+                model="claude-test",
+                messages=[{"role": "user", "content": question(turn)}],
+                tools=[tool],
+            )
+            said = runner.until_done().content[0].text  # type: ignore[union-attr]
     assert FACT in said and FACT_TURN < TURNS
     # Two turns used the tool; no request has more than its own turn.
-    assert len(provider.requests) == TURNS + 2
-    assert max(len(json.dumps(request)) for request in provider.requests) < 1500
+    assert len(server.requests) == TURNS + 2
+    assert max(len(json.dumps(request)) for request in server.requests) < 1500
