@@ -49,6 +49,9 @@ pub(crate) fn run(skips: &Path) -> Result<()> {
     }
     let mut pytest = Command::new(tools.join("bin/python"));
     // What is installed here must be tested: without this, a library that is missing only skips its tests.
-    pytest.args(["-m", "pytest", CLIENT, "--quiet"]).env("PYTHONDONTWRITEBYTECODE", "1").env("NEAP_TEST_STRICT", "1");
+    pytest
+        .args(["-m", "pytest", CLIENT, "--quiet"])
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("NEAP_TEST_STRICT", "1");
     run_timed("pytest", pytest.env("NEAP_BIN", root().join("target/debug/neap")))
 }

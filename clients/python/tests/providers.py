@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -23,7 +23,7 @@ class Provider(ThreadingHTTPServer):
 
 
 class Answers(BaseHTTPRequestHandler):
-    server: Provider
+    server: Provider  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -40,7 +40,7 @@ class Answers(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def provider(reply: Reply) -> Iterator[Provider]:
+def provider(reply: Reply) -> Generator[Provider, None, None]:
     server = Provider(reply)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
@@ -65,7 +65,7 @@ def chat_completion(text: str) -> dict[str, Any]:
 
 
 def response(text: str) -> dict[str, Any]:
-    content = [{"type": "output_text", "text": text, "annotations": []}]
-    output = [{"type": "message", "id": "m_1", "role": "assistant", "status": "completed", "content": content}]
+    content: list[Any] = [{"type": "output_text", "text": text, "annotations": []}]
+    output: list[Any] = [{"type": "message", "id": "m_1", "role": "assistant", "status": "completed", "content": content}]
     head = {"id": "resp_1", "object": "response", "created_at": 1, "model": "test", "status": "completed"}
     return {**head, "output": output, "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}

@@ -60,10 +60,11 @@ def test_a_session_of_a_hundred_turns_is_resumed_and_searched(neap: Neap, tmp_pa
             said = entry("user", 2 * turn, question(turn), parent)
             reply = entry("assistant", 2 * turn + 1, [{"type": "text", "text": answer(turn)}], said["uuid"])
             await store.append(key, [said])
-            await store.append(key, [reply, {"type": "mode", "mode": "plan"}])
+            mode: Any = {"type": "mode", "mode": "plan"}
+            await store.append(key, [reply, mode])
             # Sent again, as the SDK does after a failure.
             await store.append(key, [reply])
-            written += [said, reply, {"type": "mode", "mode": "plan"}]
+            written += [said, reply, mode]
             if turn == TURNS // 2:
                 kill(neap)
                 store = NeapSessionStore(neap)

@@ -73,12 +73,19 @@ def test_parts_fit_a_request_and_of_several_writers_are_put_together() -> None:
 
 def test_another_process_sees_what_was_written_and_both_agree_on_the_order(neap: Neap) -> None:
     with Neap() as second:
-        one, other = Stack(neap), Stack(second)
+        one, other = stacks = Stack(neap), Stack(second)
+
+        def push(number: int) -> None:
+            stacks[number % 2].push(number)
+
+        def pop(number: int) -> Any:
+            return stacks[number % 2].pop()
+
         with ThreadPoolExecutor(8) as threads:
-            list(threads.map(lambda number: (one, other)[number % 2].push(number), range(64)))
+            list(threads.map(push, range(64)))
         assert one.all() == other.all() and sorted(one.all()) == list(range(64))
         with ThreadPoolExecutor(8) as threads:
-            popped = list(threads.map(lambda number: (one, other)[number % 2].pop(), range(70)))
+            popped = list(threads.map(pop, range(70)))
         # Each got another one; six found nothing.
         assert sorted(value for value in popped if value is not None) == list(range(64))
         assert one.all() == other.all() == []

@@ -120,9 +120,8 @@ def test_the_async_tool_has_the_same_files(neap: Neap) -> None:
 def reply(_: str, request: dict[str, Any]) -> dict[str, Any]:
     """It notes the fact in a file, and looks there when it is asked."""
     last = request["messages"][-1]["content"]
-    if isinstance(last, list):
-        result = last[-1]["content"]
-        text = result if isinstance(result, str) else result[0]["text"]
+    if not isinstance(last, str):
+        text = str(request["messages"][-1]["content"][-1]["content"])
         return anthropic_message([{"type": "text", "text": text}], "end_turn")
     if FACT in last:
         command: dict[str, Any] = {"command": "create", "path": "/memories/staging.txt", "file_text": FACT}

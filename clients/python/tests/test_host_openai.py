@@ -46,7 +46,7 @@ class Scripted(Model):
             arguments = json.dumps({"query": "port of the staging gateway, certificate"})
             output = [ResponseFunctionToolCall(type="function_call", call_id="call_1", name="recall", arguments=arguments)]
         else:
-            output = [said(answer(sum(1 for request in self.requests)))]
+            output = [said(answer(len(self.requests)))]
         return ModelResponse(output=output, usage=Usage(), response_id=None)
 
     def stream_response(self, *_: Any, **__: Any) -> Any:
@@ -62,14 +62,16 @@ def test_a_hundred_turns_are_bounded_and_a_fact_of_turn_3_comes_back(neap: Neap)
     async def talk() -> None:
         model = Scripted()
         session = NeapSession("a customer", neap, budget=BUDGET)
+        final = ""
         for turn in range(1, TURNS + 1):
             agent = Agent("assistant", model=model, tools=[session.recall_tool()])
             result = await Runner.run(agent, question(turn), session=session)
+            final = str(result.final_output)
             if turn == TURNS // 2:
                 kill(neap)
                 # As a process that starts anew.
                 session = NeapSession("a customer", neap, budget=BUDGET)
-        assert "8443" in result.final_output and "heron-17" in result.final_output
+        assert "8443" in final and "heron-17" in final
         sizes = [tokens_of(request) for request in model.requests]
         assert max(sizes) <= BUDGET + tokens_of([{"role": "user", "content": question(1)}]) + 1000
         every = await session.get_all_items()
@@ -143,8 +145,8 @@ def test_compaction_keeps_whole_exchanges_and_is_the_same_for_all(neap: Neap) ->
         await session.run_compaction({"force": True})
         items = await session.get_items()
         assert tokens_of(items) <= BUDGET and items == await NeapSession("long", neap, budget=BUDGET).get_items()
-        calls = {item["call_id"] for item in items if item.get("type") == "function_call"}  # type: ignore[typeddict-item]
-        outputs = {item["call_id"] for item in items if item.get("type") == "function_call_output"}  # type: ignore[typeddict-item]
+        calls: set[Any] = {item["call_id"] for item in items if item.get("type") == "function_call"}  # type: ignore[typeddict-item]
+        outputs: set[Any] = {item["call_id"] for item in items if item.get("type") == "function_call_output"}  # type: ignore[typeddict-item]
         assert calls == outputs and len(calls) > 3
         assert len(await NeapSession("long", neap).get_items()) == len(items)
         assert len(await session.get_all_items()) == 29 * 4

@@ -108,9 +108,7 @@ impl From<EngineError> for Problem {
             EngineError::SessionExists(_)
             | EngineError::StillAnswering { .. }
             | EngineError::IdReused { .. }
-            | EngineError::KeyReused { .. } => {
-                (StatusCode::CONFLICT, "conflict")
-            }
+            | EngineError::KeyReused { .. } => (StatusCode::CONFLICT, "conflict"),
             EngineError::Turn(_)
             | EngineError::NoReply { .. }
             | EngineError::Policy(_)

@@ -3,7 +3,10 @@
 use axum::http::Method;
 
 use super::route::{Form, Handler, Kind, LIMIT_MAX, Param, Route};
-use super::{changes, events, host_entries, memories, memory_changes, memory_transfer, prompt, search, sessions, system, turns};
+use super::{
+    changes, events, host_entries, memories, memory_changes, memory_transfer, prompt, search, sessions, system,
+    turns,
+};
 
 pub(crate) const PREFIX: &str = "/api/v1";
 

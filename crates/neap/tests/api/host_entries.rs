@@ -25,7 +25,12 @@ fn entries(lines: &[Value]) -> Vec<Value> {
 fn entries_come_back_as_they_were_in_order_and_once() {
     let api = Api::over(Neap::new());
     // What elsewhere is masked, cut or shown in another form.
-    let odd = json!(["token=ghp_0123456789abcdefghijABCDEFGHIJ012345", "§[mark] \u{202e}\u{0}\n\r\n", "", "x".repeat(700_000)]);
+    let odd = json!([
+        "token=ghp_0123456789abcdefghijABCDEFGHIJ012345",
+        "§[mark] \u{202e}\u{0}\n\r\n",
+        "",
+        "x".repeat(700_000)
+    ]);
     assert_eq!(post(&api, "a", &odd), (200, json!({"recorded": 4, "seq": 2})));
     let message = json!({"messages": [{"role": "user", "content": "between them"}]});
     let said = api.ask_with("POST", "/sessions/host/messages", &[("idempotency-key", "m")], Some(&message));
@@ -62,7 +67,8 @@ fn writers_at_once_lose_nothing_and_search_finds_nothing() {
     let lines = read(&api, "");
     for writer in 0..4 {
         let own = format!("writer {writer} ");
-        let of_it = lines.iter().filter_map(|line| line["entries"][0].as_str()).filter(|text| text.starts_with(&own));
+        let of_it =
+            lines.iter().filter_map(|line| line["entries"][0].as_str()).filter(|text| text.starts_with(&own));
         let expected: Vec<String> = (0..25).map(|number| format!("writer {writer} giraffe {number}")).collect();
         assert_eq!(of_it.collect::<Vec<_>>(), expected);
     }
