@@ -28,6 +28,9 @@ const PACKAGES: [&str; 12] = [
 /// Its wheels have a program of 370 MB, which the tests do not need.
 const FROM_SOURCE: &str = "--no-binary=claude-agent-sdk";
 
+/// It pins other versions of what the libraries above need; the tests use the part that needs nothing.
+const HERMES: [&str; 2] = ["--no-deps", "hermes-agent==0.19.0"];
+
 /// Runs once.
 pub(crate) fn install() {
     let folder = root().join(TOOLS);
@@ -36,6 +39,7 @@ pub(crate) fn install() {
     make_once(&folder, || {
         run_ok(Path::new("python3"), &["-m", "venv", &path])
             && run_ok(&folder.join("bin/python"), &[&install[..], &PACKAGES].concat())
+            && run_ok(&folder.join("bin/python"), &[&install[..], &HERMES].concat())
     });
 }
 
