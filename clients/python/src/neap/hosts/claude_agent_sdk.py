@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from claude_agent_sdk import SessionStore, fold_session_summary
 
+from neap import fork
 from neap.client import Neap
 from neap.forms import Author
 from neap.hosts.claude_words import messages_of
@@ -103,6 +104,10 @@ class NeapSessionStore(SessionStore):
         self._sessions: dict[tuple[str, str], Transcripts] = {}
         self._indexes: dict[str, Index] = {}
         self._last_time = 0
+        fork.clients.add(self)
+
+    def after_fork(self) -> None:
+        self._lock = threading.Lock()
 
     async def append(self, key: "SessionKey", entries: "list[SessionStoreEntry]") -> None:
         if entries:

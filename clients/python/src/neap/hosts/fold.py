@@ -77,7 +77,10 @@ class Fold(ABC):
             self.follow()
 
     def after_fork(self) -> None:
+        """In the child: another thread may have been in the middle of a change, so that it begins anew."""
         self._reading = threading.RLock()
+        self._journal.begin_anew()
+        self.reset()
 
 
 def json_text(value: object) -> str:

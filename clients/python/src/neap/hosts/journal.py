@@ -49,6 +49,10 @@ class Journal:
             yield None
             yield from self._read_if_begun()
 
+    def begin_anew(self) -> None:
+        """The next news are everything."""
+        self._seq, self._joiner, self._was_erased = 0, Joiner(), False
+
     def erase(self) -> None:
         """Erases it for good, the words in its session too."""
         try:

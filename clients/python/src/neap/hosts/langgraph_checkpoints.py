@@ -20,6 +20,7 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
+from neap import fork
 from neap.client import Neap
 from neap.hosts.langgraph_thread import Dumped, Place, Thread, encoded, thread_ids
 
@@ -34,6 +35,10 @@ class NeapSaver(BaseCheckpointSaver[str]):
         super().__init__(serde=serde)
         self._neap = neap
         self._threads: OrderedDict[str, Thread] = OrderedDict()
+        self._lock = threading.Lock()
+        fork.clients.add(self)
+
+    def after_fork(self) -> None:
         self._lock = threading.Lock()
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:

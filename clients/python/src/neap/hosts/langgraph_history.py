@@ -1,5 +1,6 @@
 """LangGraph: what is sent of a thread's messages stays within a budget; the rest stays in reach."""
 
+import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
@@ -8,6 +9,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, tool
 
+from neap import fork
 from neap.client import Neap
 from neap.forms import Author, NewMessagesMessages
 from neap.hosts.fold import Change, Fold
@@ -63,6 +65,11 @@ class NeapHistory:
         self._budget = budget
         self._author: Author = author
         self._threads: OrderedDict[str, ThreadHistory] = OrderedDict()
+        self._lock = threading.Lock()
+        fork.clients.add(self)
+
+    def after_fork(self) -> None:
+        self._lock = threading.Lock()
 
     def __call__(self, state: dict[str, Any], config: RunnableConfig) -> dict[str, list[AnyMessage]]:
         return {"llm_input_messages": self.bounded(state["messages"], str(config.get("configurable", {})["thread_id"]))}
@@ -98,11 +105,13 @@ class NeapHistory:
         self._thread(thread_id).erase()
 
     def _thread(self, thread_id: str) -> ThreadHistory:
-        thread = self._threads.get(thread_id) or ThreadHistory(self._neap, thread_id)
-        self._threads[thread_id] = thread
-        while len(self._threads) > THREADS_MAX:
-            self._threads.popitem(last=False)
-        return thread
+        with self._lock:
+            thread = self._threads.get(thread_id) or ThreadHistory(self._neap, thread_id)
+            self._threads[thread_id] = thread
+            self._threads.move_to_end(thread_id)
+            if len(self._threads) > THREADS_MAX:
+                self._threads.popitem(last=False)
+            return thread
 
     def _record(self, thread: ThreadHistory, messages: Sequence[AnyMessage]) -> None:
         """The words of all exchanges before the current one."""
