@@ -1,4 +1,4 @@
-//! Runs the tests of the Python client against `neap`.
+//! Runs the tests of the Python client, its adapters and the examples against `neap`.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,18 +8,38 @@ use anyhow::{Context, Result};
 use crate::root;
 use crate::test::{make_once, run_ok, run_timed};
 
-const TOOLS: &str = "target/python";
+const TOOLS: &str = "target/python-hosts";
 const CLIENT: &str = "clients/python";
-const PACKAGES: [&str; 3] = ["httpx==0.28.1", "pytest==9.2.0", "typing_extensions==4.16.0"];
+/// The libraries are those that the adapters were written for.
+const PACKAGES: [&str; 12] = [
+    "httpx==0.28.1",
+    "pytest==9.2.0",
+    "typing_extensions==4.16.0",
+    "pyright==1.1.414",
+    "openai==3.51.0",
+    "openai-agents==0.24.0",
+    "langgraph==1.2.22",
+    "langgraph-checkpoint==4.3.2",
+    "langgraph-checkpoint-conformance==0.0.2",
+    "anthropic==2.10.0",
+    "claude-agent-sdk==0.2.184",
+    "mcp==2.3.0",
+];
+/// Its wheels have a program of 370 MB, which the tests do not need.
+const FROM_SOURCE: &str = "--no-binary=claude-agent-sdk";
+
+/// It pins other versions of what the libraries above need; the tests use the part that needs nothing.
+const HERMES: [&str; 2] = ["--no-deps", "hermes-agent==0.19.0"];
 
 /// Runs once.
 pub(crate) fn install() {
     let folder = root().join(TOOLS);
     let path = folder.to_string_lossy();
-    let install = ["-m", "pip", "install", "--quiet"];
+    let install = ["-m", "pip", "install", "--quiet", FROM_SOURCE];
     make_once(&folder, || {
         run_ok(Path::new("python3"), &["-m", "venv", &path])
             && run_ok(&folder.join("bin/python"), &[&install[..], &PACKAGES].concat())
+            && run_ok(&folder.join("bin/python"), &[&install[..], &HERMES].concat())
     });
 }
 
@@ -28,10 +48,14 @@ pub(crate) fn install() {
 pub(crate) fn run(skips: &Path) -> Result<()> {
     let tools = root().join(TOOLS);
     if !tools.join("ready").exists() {
-        return std::fs::write(skips.join("python"), "the Python client: needs Python")
+        return std::fs::write(skips.join("python"), "the Python client and its adapters: need Python")
             .context("cannot count a skipped test");
     }
     let mut pytest = Command::new(tools.join("bin/python"));
-    pytest.args(["-m", "pytest", CLIENT, "--quiet"]).env("PYTHONDONTWRITEBYTECODE", "1");
+    // What is installed here must be tested: without this, a library that is missing only skips its tests.
+    pytest
+        .args(["-m", "pytest", CLIENT, "--quiet"])
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("NEAP_TEST_STRICT", "1");
     run_timed("pytest", pytest.env("NEAP_BIN", root().join("target/debug/neap")))
 }

@@ -9,7 +9,7 @@ use neap_core::session::event::Event;
 use serde_json::{Map, Value};
 
 const STORED: &str = include_str!("events.jsonl");
-const KINDS: usize = 28;
+const KINDS: usize = 29;
 
 #[test]
 fn every_kind_is_read_and_written_as_it_is_stored() {

@@ -1,6 +1,6 @@
 //! Engine errors, divided by what a caller can do about them.
 
-use neap_core::base::ids::{SessionId, StreamId, TurnNo};
+use neap_core::base::ids::{Seq, SessionId, StreamId, TurnNo};
 use neap_core::base::policy::PolicyError;
 use neap_core::base::tokens::Tokens;
 use neap_core::context::BudgetTooSmall;
@@ -38,6 +38,12 @@ pub enum EngineError {
     IdReused {
         /// The turn with this id.
         turn: TurnNo,
+    },
+    /// The caller's key was used for other entries before.
+    #[error("this key was used for other entries, in event {seq}")]
+    KeyReused {
+        /// The event that has them.
+        seq: Seq,
     },
     /// A setting is unknown or its value invalid.
     #[error(transparent)]
@@ -112,6 +118,7 @@ impl EngineError {
             | EngineError::NoReply { .. }
             | EngineError::StillAnswering { .. }
             | EngineError::IdReused { .. }
+            | EngineError::KeyReused { .. }
             | EngineError::Policy(_)
             | EngineError::NoSession(_)
             | EngineError::SessionExists(_)
@@ -134,6 +141,7 @@ impl EngineError {
             EngineError::NoReply { .. } => "your message is stored; send it again or continue",
             EngineError::StillAnswering { .. } => "send it again in a moment to get the same reply",
             EngineError::IdReused { .. } => "nothing was recorded; use a new id for a new message",
+            EngineError::KeyReused { .. } => "nothing was stored; use a new key for new entries",
             EngineError::Policy(_) => "`neap store settings` lists all settings with their defaults",
             EngineError::NoSession(_) => "`neap session list` lists all sessions",
             EngineError::SessionExists(_) => "choose another name with --session",

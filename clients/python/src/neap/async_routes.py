@@ -20,6 +20,8 @@ class AsyncRoutes:
     erase_session = awaited(sessions.erase_session)
     preview_session_erasure = awaited(sessions.preview_session_erasure)
     export_session = iterated(sessions.export_session)
+    append_entries = awaited(sessions.append_entries)
+    read_entries = iterated(sessions.read_entries)
     list_events = awaited(sessions.list_events)
     session_report = awaited(sessions.session_report)
     list_receipts = awaited(sessions.list_receipts)

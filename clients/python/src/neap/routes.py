@@ -20,6 +20,8 @@ class Routes:
     erase_session = sent(sessions.erase_session)
     preview_session_erasure = sent(sessions.preview_session_erasure)
     export_session = read(sessions.export_session)
+    append_entries = sent(sessions.append_entries)
+    read_entries = read(sessions.read_entries)
     list_events = sent(sessions.list_events)
     session_report = sent(sessions.session_report)
     list_receipts = sent(sessions.list_receipts)

@@ -51,8 +51,10 @@ pub(crate) fn mask_event(masking: Masking, mut event: Event) -> Event {
             mask_text(&mut summary.text);
         }
         Event::Window(WindowEvent::SpanCompacted { span, .. }) => span.text = masking.mask(&span.text).0.into(),
+        // A host reads its entries back as they were; no model and no search does.
+        Event::Session(SessionEvent::HostEntriesAdded { .. })
         // No text, or text derived from masked text: a receipt's examples, an admitted memory.
-        Event::Session(
+        | Event::Session(
             SessionEvent::PolicyChanged { .. } | SessionEvent::ProjectSet { .. } | SessionEvent::Scrubbed { .. },
         )
         | Event::Turn(

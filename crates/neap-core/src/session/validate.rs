@@ -31,7 +31,11 @@ pub fn validate_imported(
         Event::Session(SessionEvent::Created { policy, .. } | SessionEvent::PolicyChanged { policy }) => {
             policy.check().map_err(|error| error.to_string())?;
         }
-        Event::Session(SessionEvent::ProjectSet { .. } | SessionEvent::Scrubbed { .. }) => {}
+        Event::Session(
+            SessionEvent::ProjectSet { .. }
+            | SessionEvent::HostEntriesAdded { .. }
+            | SessionEvent::Scrubbed { .. },
+        ) => {}
         Event::Turn(event) => validate_turn(counter, event)?,
         Event::Effort(event) => validate_effort(counter, event)?,
         Event::Window(WindowEvent::SpanCompacted { scope, span, .. }) => {

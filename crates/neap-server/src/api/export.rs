@@ -6,6 +6,7 @@ use axum::body::Body;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use neap_core::base::ids::{Seq, SessionId};
+use neap_core::session::event::RecordedEvent;
 use neap_store::{Store, StoredEvent};
 use serde::Serialize;
 
@@ -16,17 +17,22 @@ use super::stream_body::{Part, stream_body};
 const PAGES_MAX: usize = 2;
 const LINES: usize = 256;
 
-/// One event a line, as the command writes them.
-pub(super) fn body(store: Arc<dyn Store>, id: SessionId, page_events: usize) -> Body {
+/// One line of each event from `from` on for which there is a `line`.
+pub(super) fn events_body<T: Serialize + 'static>(
+    store: Arc<dyn Store>,
+    id: SessionId,
+    mut from: Seq,
+    page_events: usize,
+    line: fn(RecordedEvent) -> Option<T>,
+) -> Body {
     let (sender, body) = stream_body(PAGES_MAX);
     tokio::spawn(async move {
-        let mut from = Seq(1);
         loop {
             let part = match store.events(&id, from, page_events).await {
                 Ok(page) if page.is_empty() => return,
                 Ok(page) => {
                     from = page.last().map_or(from, |last| last.seq().next());
-                    lines(page.into_iter().filter_map(StoredEvent::whole))
+                    lines(page.into_iter().filter_map(StoredEvent::whole).filter_map(line))
                 }
                 Err(error) => Err(axum::Error::new(error)),
             };

@@ -6,6 +6,7 @@
 mod changes;
 mod events;
 mod export;
+mod host_entries;
 mod memories;
 mod memory_changes;
 mod memory_draft;

@@ -103,9 +103,10 @@ impl From<EngineError> for Problem {
             EngineError::Store(error) => return error.clone().into(),
             EngineError::NoSession(_) => (StatusCode::NOT_FOUND, "no_session"),
             EngineError::NoTurn { .. } => (StatusCode::NOT_FOUND, "no_turn"),
-            EngineError::SessionExists(_) | EngineError::StillAnswering { .. } | EngineError::IdReused { .. } => {
-                (StatusCode::CONFLICT, "conflict")
-            }
+            EngineError::SessionExists(_)
+            | EngineError::StillAnswering { .. }
+            | EngineError::IdReused { .. }
+            | EngineError::KeyReused { .. } => (StatusCode::CONFLICT, "conflict"),
             EngineError::Turn(_)
             | EngineError::NoReply { .. }
             | EngineError::Policy(_)

@@ -3,7 +3,10 @@
 use axum::http::Method;
 
 use super::route::{Form, Handler, Kind, LIMIT_MAX, Param, Route};
-use super::{changes, events, memories, memory_changes, memory_transfer, prompt, search, sessions, system, turns};
+use super::{
+    changes, events, host_entries, memories, memory_changes, memory_transfer, prompt, search, sessions, system,
+    turns,
+};
 
 pub(crate) const PREFIX: &str = "/api/v1";
 
@@ -100,6 +103,7 @@ fn of_sessions() -> Vec<Route> {
     let part = Param::query("q", Kind::Text(256), "Part of the name.");
     let project = Param::query("project", Kind::Text(256), "Only of this project.");
     let erased = Param::query("erased", Kind::Flag, "Erased ones, too.");
+    let after = Param::query("after", Kind::Integer(0, u64::MAX >> 1), "Those of events after this one.");
     vec![
         get("/sessions", "list_sessions", "Sessions, last changed first", List("Session"), call!(sessions::list))
             .with(&[LIMIT, CURSOR, part, project, erased]),
@@ -159,6 +163,23 @@ fn of_sessions() -> Vec<Route> {
             call!(sessions::original),
         )
         .with(&[OFFSET, CHARS]),
+        get(
+            "/sessions/{session}/entries",
+            "read_entries",
+            "What a host stored for itself, oldest first",
+            Stream("application/x-ndjson"),
+            call!(host_entries::list),
+        )
+        .with(&[after]),
+        post(
+            "/sessions/{session}/entries",
+            "append_entries",
+            "Store what a host keeps for itself",
+            One("EntriesAppended"),
+            call!(host_entries::append),
+        )
+        .with(&[KEY.required()])
+        .body("NewEntries"),
         post(
             "/sessions/{session}/context",
             "build_context",

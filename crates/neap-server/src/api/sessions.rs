@@ -298,7 +298,7 @@ pub(super) async fn export(api: Arc<Api>, call: Call) -> Outcome {
     let id = call.session()?;
     api.engine.head(&id).await?;
     let name = format!("attachment; filename=\"{id}.jsonl\"");
-    let body = super::export::body(api.engine.store().clone(), id, EVENTS_PAGE);
+    let body = super::export::events_body(api.engine.store().clone(), id, Seq(1), EVENTS_PAGE, Some);
     super::export::response(name, body).map(Answer::Stream)
 }
 

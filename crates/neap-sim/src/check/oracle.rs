@@ -90,7 +90,7 @@ impl Oracle {
             | Event::Turn(TurnEvent::TakenBack { .. } | TurnEvent::MessageAdded { .. })
             | Event::Client(_)
             | Event::Memory(_)
-            | Event::Session(SessionEvent::ProjectSet { .. }) => {}
+            | Event::Session(SessionEvent::ProjectSet { .. } | SessionEvent::HostEntriesAdded { .. }) => {}
             Event::Session(SessionEvent::Scrubbed { .. }) => {
                 *self = Self::new(self.plant);
             }

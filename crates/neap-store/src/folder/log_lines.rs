@@ -88,7 +88,8 @@ impl LogLines {
             | Event::Session(
                 SessionEvent::Created { .. }
                 | SessionEvent::PolicyChanged { .. }
-                | SessionEvent::ProjectSet { .. },
+                | SessionEvent::ProjectSet { .. }
+                | SessionEvent::HostEntriesAdded { .. },
             )
             | Event::Effort(
                 EffortEvent::Concluded { .. }

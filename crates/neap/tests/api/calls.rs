@@ -81,6 +81,8 @@ pub(super) fn all(effort: &str, proxied: &str) -> Vec<Call> {
     add("PUT", "/sessions/{session}/turns/{turn}", "/sessions/made/turns/my-turn-1", Some(turn));
     let messages = json!({"messages": [{"role": "user", "content": "hi", "at": 5}, {"role": "assistant", "content": "hello"}]});
     add("POST", "/sessions/{session}/messages", "/sessions/made/messages", Some(messages));
+    let entries = json!({"entries": ["{\"op\":\"add\"}", ""]});
+    add("POST", "/sessions/{session}/entries", "/sessions/made/entries", Some(entries));
     let draft = json!({"body": {"kind": "fact", "content": "Prod runs PostgreSQL 17"}, "tags": ["db"], "domain": "infrastructure"});
     add("POST", "/memories", "/memories", Some(draft));
     let edit = json!({"body": {"subject": "prod"}, "tags": null, "pinned": true});
@@ -99,6 +101,7 @@ pub(super) fn all(effort: &str, proxied: &str) -> Vec<Call> {
     add("DELETE", "/memories/{id}", "/memories/f4?confirm=f4", None);
     add("DELETE", "/sessions/{session}", "/sessions/made?confirm=made", None);
     add("GET", "/sessions/{session}/export", "/sessions/default/export", None);
+    add("GET", "/sessions/{session}/entries", "/sessions/default/entries?after=1", None);
     add("GET", "/memories/export", "/memories/export", None);
     let import = json!({"memories": [], "source": "laptop", "ids": {"f1": "f2"}});
     add("POST", "/memories/import", "/memories/import", Some(import));

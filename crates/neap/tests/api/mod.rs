@@ -5,6 +5,7 @@ mod access;
 mod answers;
 mod calls;
 mod fuzz;
+mod host_entries;
 mod live;
 mod pages;
 mod prompts;

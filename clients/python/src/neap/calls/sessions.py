@@ -1,11 +1,12 @@
 """Calls about sessions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from neap.call import Call, Download, ask, delete, download, get, part, put
+from neap.call import Call, Download, ask, delete, download, get, part, post_once, put, query_text
 from neap.forms import (
     Brief,
+    EntriesAppended,
     Erased,
     Event,
     Original,
@@ -53,6 +54,19 @@ def preview_session_erasure(session: str) -> Call[SessionErasure]:
 def export_session(session: str) -> Download[dict[str, Any]]:
     """All events of a session, oldest first."""
     return download(of(session, "/export"))
+
+
+def append_entries(session: str, entries: Sequence[str], *, key: str | None = None) -> Call[EntriesAppended]:
+    """Store texts that only the caller reads, at most 256: they come back as they are, and no search finds them.
+
+    One of the session's last keys again stores nothing. Without it, the client makes one up.
+    """
+    return post_once(of(session, "/entries"), {"entries": list(entries)}, key)
+
+
+def read_entries(session: str, *, after: int | None = None) -> Download[dict[str, Any]]:
+    """What `append_entries` stored, oldest first, each part with its `seq`; of events after `after`."""
+    return download(of(session, "/entries") + query_text({"after": after}))
 
 
 def list_events(session: str, *, limit: int | None = None, cursor: str | None = None) -> Call[Page[Event]]:

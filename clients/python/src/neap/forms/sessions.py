@@ -45,6 +45,11 @@ class Effort(TypedDict):
     summary_tokens: int | None
 
 
+class EntriesAppended(TypedDict):
+    recorded: int
+    seq: int
+
+
 class Erased(TypedDict):
     erased: bool
     events: int
@@ -123,6 +128,10 @@ class ModelTotals(TypedDict):
 
 class NewEffort(TypedDict):
     name: str
+
+
+class NewEntries(TypedDict):
+    entries: list[str]
 
 
 class OriginalMessages(TypedDict):

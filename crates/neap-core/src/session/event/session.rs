@@ -24,6 +24,12 @@ event_family! {
             #[serde(default, skip_serializing_if = "Option::is_none")]
             project: Option<ProjectId>,
         },
+        /// A host stored texts of its own. They come back as they are: nothing here reads them.
+        "host_entries_added" => HostEntriesAdded {
+            /// The caller's own id for them; sending it again has no effect.
+            key: String,
+            entries: Vec<String>,
+        },
         /// A person erased the session; nothing else of it is left.
         "scrubbed" => Scrubbed {
             events: u64,

@@ -11,6 +11,9 @@ use crate::session::event::{
     AbandonReason, ClientEvent, Event, RecordedEvent, RoundVisibility, SessionEvent, TurnEvent, WindowEvent,
 };
 
+/// Keys of host entries that are known: a writer repeats its last ones, after a failure.
+const HOST_KEYS_MAX: usize = 64;
+
 impl SessionState {
     /// Applies one event. Events come in order, each once.
     pub fn apply(&mut self, recorded: &RecordedEvent) {
@@ -41,6 +44,11 @@ impl SessionState {
             }
             SessionEvent::PolicyChanged { policy } => self.head.policy = policy.clone(),
             SessionEvent::ProjectSet { project } => self.head.project.clone_from(project),
+            SessionEvent::HostEntriesAdded { key, entries: _ } => {
+                let keys = &mut self.head.host_keys;
+                keys.push((key.clone(), self.head.seq));
+                keys.drain(..keys.len().saturating_sub(HOST_KEYS_MAX));
+            }
             SessionEvent::Scrubbed { events: _ } => {
                 let seq = self.head.seq;
                 *self = Self::default();

@@ -66,6 +66,9 @@ pub struct SessionHead {
     /// Only in an agent's stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Box<AgentHead>>,
+    /// The latest keys of host entries, oldest first, each with its event.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub host_keys: Vec<(String, Seq)>,
     /// Where the client's history ends, if a client sends one.
     #[serde(default, rename = "line", skip_serializing_if = "Option::is_none")]
     pub history: Option<HistoryHead>,

@@ -2,7 +2,7 @@
 
 use neap_core::base::ids::SessionId;
 use neap_core::memory::MemoryEvent;
-use neap_core::session::event::{ClientEvent, EffortEvent, Event, RecordedEvent};
+use neap_core::session::event::{ClientEvent, EffortEvent, Event, RecordedEvent, SessionEvent};
 use serde_json::{Value, json};
 
 use super::LiveEvent;
@@ -13,8 +13,9 @@ pub(super) fn translate(session: Option<&SessionId>, recorded: &RecordedEvent) -
     let name = match event {
         Event::Turn(_) | Event::Client(ClientEvent::RequestPassed { .. }) => "turn",
         Event::Client(ClientEvent::Compacted { .. }) | Event::Window(_) => "rewrite",
-        // Bookkeeping of the proxy's.
-        Event::Client(ClientEvent::HistoryLinked { .. }) => return None,
+        // Bookkeeping: the proxy's, a host's.
+        Event::Client(ClientEvent::HistoryLinked { .. })
+        | Event::Session(SessionEvent::HostEntriesAdded { .. }) => return None,
         Event::Effort(_) => "effort",
         Event::Memory(_) => "memory",
         Event::Session(_) => "session",
