@@ -35,7 +35,7 @@ use budget::LayerDemand;
 use logs::LogSection;
 use records::RecordsWrapper;
 pub(crate) use this_turn::RenderedTurn;
-use tools::{Known, ToolSet, ToolSpec};
+use tools::{AgentKnowledge, ToolSet, ToolSpec};
 
 /// The turn for which a context is assembled.
 #[derive(Debug, Clone, Copy, Default)]
@@ -132,7 +132,7 @@ pub fn session_tools(
     host: &[ToolSpec],
     counter: &dyn TokenCounter,
 ) -> ToolSet {
-    tools_for(policy, agent.map(Known::of), host, counter)
+    tools_for(policy, agent.map(AgentKnowledge::of), host, counter)
 }
 
 /// The tools that sessions with these settings are offered, whatever their agent knows, or without one: one of them is
@@ -142,11 +142,16 @@ pub fn possible_session_tools<'a>(
     host: &'a [ToolSpec],
     counter: &'a dyn TokenCounter,
 ) -> impl Iterator<Item = ToolSet> + 'a {
-    let agents = Known::ALL.into_iter().map(Some).chain([None]);
+    let agents = AgentKnowledge::ALL.into_iter().map(Some).chain([None]);
     agents.map(move |known| tools_for(policy, known, host, counter))
 }
 
-fn tools_for(policy: &Policy, known: Option<Known>, host: &[ToolSpec], counter: &dyn TokenCounter) -> ToolSet {
+fn tools_for(
+    policy: &Policy,
+    known: Option<AgentKnowledge>,
+    host: &[ToolSpec],
+    counter: &dyn TokenCounter,
+) -> ToolSet {
     let full = ToolSet::full(counter, known, host.to_vec());
     // What the host offers is its own choice.
     let own_tools = ToolSet::full(counter, known, Vec::new()).tokens();

@@ -26,18 +26,18 @@ pub fn is_own_tool(name: &str) -> bool {
 
 /// What an agent knows, as far as the tools that it is offered depend on that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Known {
+pub struct AgentKnowledge {
     anything: bool,
     facts: bool,
     /// Decisions that wait for a review.
     pending: bool,
 }
 
-impl Known {
+impl AgentKnowledge {
     /// Every agent knows one of these.
     pub(crate) const ALL: [Self; 5] = {
-        const fn known(anything: bool, facts: bool, pending: bool) -> Known {
-            Known { anything, facts, pending }
+        const fn known(anything: bool, facts: bool, pending: bool) -> AgentKnowledge {
+            AgentKnowledge { anything, facts, pending }
         }
         [
             known(false, false, false),
@@ -122,12 +122,12 @@ impl ToolSet {
     }
 
     /// The effort tools, the memory tools that are useful to an agent that knows this, if there is one, and the host's.
-    pub fn full(counter: &dyn TokenCounter, known: Option<Known>, host: Vec<ToolSpec>) -> Self {
+    pub fn full(counter: &dyn TokenCounter, known: Option<AgentKnowledge>, host: Vec<ToolSpec>) -> Self {
         Self::with_own(counter, ToolSpec::own(), known, host)
     }
 
     /// The most useful of them and the host's, in few words, for a budget of which the rest would take too much.
-    pub fn small(counter: &dyn TokenCounter, known: Option<Known>, host: Vec<ToolSpec>) -> Self {
+    pub fn small(counter: &dyn TokenCounter, known: Option<AgentKnowledge>, host: Vec<ToolSpec>) -> Self {
         let own = ToolSpec::read(prompt::SMALL_TOOLS);
         Self { is_small: true, ..Self::with_own(counter, own, known, host) }
     }
@@ -135,7 +135,7 @@ impl ToolSet {
     fn with_own(
         counter: &dyn TokenCounter,
         mut own: Vec<ToolSpec>,
-        known: Option<Known>,
+        known: Option<AgentKnowledge>,
         host: Vec<ToolSpec>,
     ) -> Self {
         own.retain(|ToolSpec { name, .. }| {
@@ -215,7 +215,8 @@ mod tests {
     #[test]
     fn the_small_ones_are_some_of_the_full_ones() {
         let knowing = AgentHead::default();
-        let [small, full] = [ToolSet::small, ToolSet::full].map(|of| of(&WordCounter, Some(&knowing), Vec::new()));
+        let [small, full] = [ToolSet::small, ToolSet::full]
+            .map(|of| of(&WordCounter, Some(AgentKnowledge::of(&knowing)), Vec::new()));
         let names: Vec<&str> = full.names().collect();
         assert!(small.names().all(|name| names.contains(&name)) && small.has_memory_tools() && small.is_small());
         let efforts = ToolSet::small(&WordCounter, None, Vec::new());
