@@ -9,6 +9,7 @@ import { test, type TestContext } from "node:test";
 import { NeapError } from "neap";
 import plugin, { type AgentMessage, type ContextEngine, contextEngine } from "neap/openclaw";
 
+import { Sessions } from "../dist/host/sessions.js";
 import { folderFor, later, PACKAGE, PROGRAM, start } from "./support.js";
 
 const BUDGET = 2000;
@@ -142,6 +143,16 @@ test("a run that is not committed is recorded when its turn is over", async (t) 
     ["user", "assistant", "tool", "assistant"],
   );
   assert.equal((await neap.showSession("openclaw-one")).turns, 1);
+});
+
+test("of many sessions those that were used last are known", () => {
+  let made = 0;
+  const sessions = new Sessions(() => (made += 1));
+  for (let number = 0; number < 1000; number += 1) sessions.of(`session ${number}`);
+  assert.equal(sessions.of("session 0"), 1);
+  sessions.of("one more");
+  assert.equal(sessions.of("session 0"), 1);
+  assert.equal(sessions.of("session 1"), 1002);
 });
 
 test("the plugin takes what its manifest says", async (t) => {

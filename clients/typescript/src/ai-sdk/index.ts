@@ -13,6 +13,7 @@ import type { Neap } from "../client.js";
 import { NeapError } from "../errors.js";
 import type { Author } from "../forms/index.js";
 import { Recorder } from "../host/recorder.js";
+import { Sessions } from "../host/sessions.js";
 import { estimateTokens } from "../host/tokens.js";
 import type { RecordedMessage } from "../host/turn.js";
 import { checkBudget, ROOM_MIN, type HostContext, Window } from "../host/window.js";
@@ -58,24 +59,12 @@ interface Pending {
   readonly messages: RecordedMessage[];
 }
 
-const SESSIONS_MAX = 1000;
-
 /** For `wrapLanguageModel({ model, middleware: neapMiddleware({ … }) })`. */
 export function neapMiddleware(options: NeapMiddlewareOptions): LanguageModelV4Middleware {
   const { neap, session, author } = options;
   const budget = checkBudget(options.budget);
-  const sessions = new Map<string, Conversing>();
+  const sessions = new Sessions((name) => new Conversing(neap, name, author));
   const pending = new WeakMap<LanguageModelV4CallOptions, Pending>();
-
-  function conversing(name: string): Conversing {
-    const known = sessions.get(name) ?? new Conversing(neap, name, author);
-    // The one that was used last is the last to go.
-    sessions.delete(name);
-    sessions.set(name, known);
-    const [oldest] = sessions.keys();
-    if (sessions.size > SESSIONS_MAX && oldest !== undefined) sessions.delete(oldest);
-    return known;
-  }
 
   async function record(params: LanguageModelV4CallOptions, reply: readonly LanguageModelV4Content[]): Promise<void> {
     const begun = pending.get(params);
@@ -91,7 +80,7 @@ export function neapMiddleware(options: NeapMiddlewareOptions): LanguageModelV4M
       const name = typeof session === "string" ? session : session(params);
       const { system, turns, current } = conversationOf(params.prompt);
       if (name === undefined || current.length === 0) return params;
-      const { recorder, window } = conversing(name);
+      const { recorder, window } = sessions.of(name);
       await recorder.record(turns);
       const fixed = tokensOf(system) + estimateTokens(JSON.stringify(params.tools ?? []));
       const turn = fittingTurn(current, budget - fixed);

@@ -3,6 +3,7 @@
 import type { Neap } from "../client.js";
 import type { Author } from "../forms/index.js";
 import { Recorder } from "../host/recorder.js";
+import { Sessions } from "../host/sessions.js";
 import { digest } from "../host/turn.js";
 import { checkBudget, Window } from "../host/window.js";
 import { VERSION } from "../version.js";
@@ -18,7 +19,6 @@ export interface ContextEngineOptions {
 }
 
 const BUDGET = 16_000;
-const SESSIONS_MAX = 1000;
 const OWN_MAX = 1000;
 
 /** What is known of one session. OpenClaw makes an engine for each run, which all share this. */
@@ -35,7 +35,7 @@ class Conversing {
 
   /** Pages and recalled texts that were sent: within a turn OpenClaw gives them back, as if somebody had said them. */
   remember(texts: ReadonlyArray<string | undefined>): void {
-    for (const text of texts) if (text !== undefined) this.#own.add(digest(text));
+    for (const text of texts) if (text !== undefined && text !== "") this.#own.add(digest(text));
     const [oldest] = this.#own;
     if (this.#own.size > OWN_MAX && oldest !== undefined) this.#own.delete(oldest);
   }
@@ -60,18 +60,8 @@ class Conversing {
 export function contextEngine<Message extends AgentMessage>(options: ContextEngineOptions): ContextEngine<Message> {
   const { neap, author } = options;
   const budgetMax = checkBudget(options.budget ?? BUDGET);
-  const sessions = new Map<string, Conversing>();
-
-  function conversing({ sessionId }: { sessionId: string }): Conversing {
-    const name = `openclaw-${sessionId}`;
-    const known = sessions.get(name) ?? new Conversing(neap, name, author);
-    // The one that was used last is the last to go.
-    sessions.delete(name);
-    sessions.set(name, known);
-    const [oldest] = sessions.keys();
-    if (sessions.size > SESSIONS_MAX && oldest !== undefined) sessions.delete(oldest);
-    return known;
-  }
+  const sessions = new Sessions((name) => new Conversing(neap, name, author));
+  const conversing = ({ sessionId }: { sessionId: string }): Conversing => sessions.of(`openclaw-${sessionId}`);
 
   async function assemble(params: AssembleParams<Message>): Promise<AssembleResult<Message>> {
     const session = conversing(params);
