@@ -14,6 +14,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("neap-tokens", &[]),
     ("neap-model", &["neap-core", "neap-tokens"]),
     ("neap-sqlite", &["neap-core", "neap-store"]),
+    ("neap-postgres", &["neap-core", "neap-store"]),
     ("neap-engine", &["neap-core", "neap-store", "neap-model"]),
     ("neap-server", &["neap-core", "neap-store", "neap-model", "neap-engine"]),
     ("neap-lab", &["neap-core", "neap-store", "neap-sqlite", "neap-model", "neap-engine", "neap-server"]),

@@ -5,6 +5,7 @@ mod edges;
 mod mcp;
 mod page;
 mod picture;
+mod postgres;
 mod python;
 mod rooms;
 mod secrets;

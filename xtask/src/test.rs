@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{agents, mcp, page, python, root};
+use crate::{agents, mcp, page, postgres, python, root};
 
 /// Set by `.ci/run`: what cannot be installed although its installer is here is a failure.
 const STRICT: &str = "NEAP_TEST_STRICT";
@@ -14,7 +14,7 @@ const INSTALL_TRIES: usize = 3;
 
 /// Needs only Rust and a C compiler: stores are temporary files, models are scripted. With Python or Node and a
 /// network, it also runs the OpenAI and Anthropic SDKs, schemathesis, the MCP conformance suite, Claude Code and Codex, the
-/// page in Chromium and the Python client. Tests that could not run are counted at the end.
+/// page in Chromium, the Python client and a Postgres server. Tests that could not run are counted at the end.
 #[allow(clippy::disallowed_methods, reason = "a folder in target/ that only this uses")]
 pub(crate) fn run() -> Result<()> {
     let skips = root().join("target/skipped");
@@ -32,13 +32,19 @@ pub(crate) fn run() -> Result<()> {
             agents::install();
             page::install();
             python::install();
+            postgres::install();
         });
         cargo(&[&tests[..], &["--no-run"]].concat())?;
         installing.join().map_err(|_| anyhow::anyhow!("the installation panicked"))?;
         check_installed()
     })?;
     let command = format!("cargo {}", tests.join(" "));
-    let result = run_timed(&command, Command::new("cargo").args(tests).env("NEAP_TEST_SKIPS", &skips));
+    let mut testing = Command::new("cargo");
+    testing.args(tests).env("NEAP_TEST_SKIPS", &skips);
+    let server = postgres::Server::start()?;
+    testing.envs(server.as_ref().map(|server| (postgres::URL, server.url())));
+    let result = run_timed(&command, &mut testing);
+    drop(server);
     let result = result.and_then(|()| page::run(&skips)).and_then(|()| python::run(&skips));
     print_skips(&skips);
     result?;
@@ -57,6 +63,7 @@ fn check_installed() -> Result<()> {
         ("schemathesis", &["python3"]),
         ("page", &["npm"]),
         ("python", &["python3"]),
+        ("postgres", &["python3"]),
     ];
     let is_missing = |(folder, installers): &(&str, &[&str])| {
         !root().join("target").join(folder).join("ready").exists() && installers.iter().all(|name| has(name))
