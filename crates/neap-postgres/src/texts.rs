@@ -18,7 +18,7 @@ use neap_store::backend::scope_column::parse_scope;
 use crate::commit::message_rowid;
 use crate::db_error::DbError;
 use crate::events::event;
-use crate::memories::{load_rows, memory_rowids};
+use crate::memories::{by_rowid, memory_rowids};
 use crate::sql::params;
 use crate::tx::Tx;
 
@@ -170,12 +170,8 @@ pub(crate) async fn contents(
     }
     // What is not an effort's is a memory's.
     let rest: Vec<i64> = derived.into_iter().filter(|text| !found.contains_key(text)).collect();
-    for memory in load_rows(tx, &rest).await? {
-        let text = rest.iter().find(|text| rowids::memory_at_rowid(**text).is_some_and(|(id, _)| id == memory.id));
-        if let Some(text) = text.filter(|_| memory.status.is_searchable()) {
-            found.insert(*text, memory.search_text().into());
-        }
-    }
+    let memories = by_rowid(tx, &rest).await?.into_iter().filter(|(_, memory)| memory.status.is_searchable());
+    found.extend(memories.map(|(text, memory)| (text, memory.search_text().into())));
     Ok(found)
 }
 
