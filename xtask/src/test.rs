@@ -42,7 +42,7 @@ pub(crate) fn run() -> Result<()> {
     let mut testing = Command::new("cargo");
     testing.args(tests).env("NEAP_TEST_SKIPS", &skips);
     let server = postgres::Server::start()?;
-    testing.envs(server.as_ref().map(|server| (postgres::URL, server.url())));
+    testing.envs(server.iter().flat_map(postgres::Server::variables));
     let result = run_timed(&command, &mut testing);
     drop(server);
     let result = result.and_then(|()| page::run(&skips)).and_then(|()| python::run(&skips));

@@ -1,5 +1,6 @@
 //! The store of one tenant.
 
+use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -35,6 +36,12 @@ pub struct PostgresStore {
     pub(crate) tenant: TenantName,
     pub(crate) cache: Arc<VectorCache>,
     pub(crate) masking: Masking,
+}
+
+impl fmt::Debug for PostgresStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.server.name(), self.tenant)
+    }
 }
 
 impl PostgresStore {
@@ -94,7 +101,7 @@ macro_rules! read {
     };
 }
 
-macro_rules! write {
+macro_rules! write_twice {
     ($store:ident, |$tx:ident| $write:expr) => {
         again!($store, async {
             let $tx = $store.begin_write().await?;
@@ -201,7 +208,7 @@ impl SearchStore for PostgresStore {
         model: &str,
         batch: Vec<(TextId, Arc<str>, Embedding)>,
     ) -> Result<(), StoreError> {
-        write!(self, |tx| embeddings::put(tx, model, &batch))
+        write_twice!(self, |tx| embeddings::put(tx, model, &batch))
     }
 }
 
@@ -253,14 +260,14 @@ impl Maintenance for PostgresStore {
     }
 
     async fn rebuild(&self, session: &StreamId) -> Result<Vec<Finding>, StoreError> {
-        write!(self, |tx| rebuild::rebuild(tx, session))
+        write_twice!(self, |tx| rebuild::rebuild(tx, session))
     }
 
     async fn scrub(&self, session: &StreamId, now: Stamp) -> Result<u64, StoreError> {
-        write!(self, |tx| erase::scrub(tx, session, now))
+        write_twice!(self, |tx| erase::scrub(tx, session, now))
     }
 
     async fn erase_memory(&self, stream: &StreamId, id: MemoryId, now: Stamp) -> Result<u64, StoreError> {
-        write!(self, |tx| erase::erase_memory(tx, stream, id, now))
+        write_twice!(self, |tx| erase::erase_memory(tx, stream, id, now))
     }
 }

@@ -13,21 +13,38 @@ use tokio_postgres::{Client, NoTls};
 /// A role without special rights, except that it may create databases.
 pub(crate) const SERVER: &str = "NEAP_TEST_POSTGRES";
 
+/// The same through pgbouncer.
+const BOUNCER: &str = "NEAP_TEST_PGBOUNCER";
+
 static TENANTS: AtomicU64 = AtomicU64::new(0);
 
 /// The server's URL; without one the test is skipped, and counted.
-#[allow(clippy::print_stderr, reason = "a skip is declared")]
 pub(crate) fn url(test: &str) -> Option<String> {
-    if let Ok(url) = std::env::var(SERVER) {
-        return Some(url);
+    let url = std::env::var(SERVER).ok();
+    if url.is_none() {
+        assert!(std::env::var_os("NEAP_TEST_STRICT").is_none(), "no server: {SERVER} is not set");
+        skip(test, &format!("no server: {SERVER} is not set"));
     }
-    let why = format!("no server: {SERVER} is not set");
-    assert!(std::env::var_os("NEAP_TEST_STRICT").is_none(), "{why}");
-    eprintln!("SKIPPED {test}: {why}");
+    url
+}
+
+/// Not every machine can install it, so also a strict run goes on without.
+pub(crate) fn bouncer_url() -> Option<String> {
+    let url = std::env::var(BOUNCER).ok();
+    if url.is_none() {
+        skip("pgbouncer", &format!("{BOUNCER} is not set"));
+    }
+    url
+}
+
+/// Says aloud that something could not be tested here, and has `cargo xtask test` count it.
+#[allow(clippy::print_stderr, reason = "a skip is declared")]
+fn skip(what: &str, why: &str) {
+    eprintln!("SKIPPED {what}: {why}");
     if let Some(folder) = std::env::var_os("NEAP_TEST_SKIPS") {
-        std::fs::write(Path::new(&folder).join("postgres"), format!("the tests on Postgres: {why}")).unwrap();
+        let name = format!("postgres-{}", what.replace(|c: char| !c.is_alphanumeric(), "-"));
+        std::fs::write(Path::new(&folder).join(name), format!("on Postgres, {what}: {why}")).unwrap();
     }
-    None
 }
 
 /// Runs a test on a store of its own: a tenant that nobody else uses.
