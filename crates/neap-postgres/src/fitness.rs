@@ -52,8 +52,10 @@ const UNPROTECTED: &str = "SELECT c.relname::text FROM pg_class c JOIN pg_namesp
     JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'tenant' AND NOT a.attisdropped
     WHERE n.nspname = 'neap' AND c.relkind IN ('r', 'p')
       AND NOT (c.relrowsecurity AND c.relforcerowsecurity
-               AND EXISTS (SELECT 1 FROM pg_policy p WHERE p.polrelid = c.oid)
-               AND NOT EXISTS (SELECT 1 FROM pg_policy p WHERE p.polrelid = c.oid AND p.polname <> 'tenant'))
+               AND (SELECT count(*) FROM pg_policy p WHERE p.polrelid = c.oid) = 1
+               AND EXISTS (SELECT 1 FROM pg_policy p WHERE p.polrelid = c.oid AND p.polcmd = '*' AND p.polroles = '{0}'
+                           AND pg_get_expr(p.polqual, p.polrelid) = '(tenant = neap.tenant())'
+                           AND pg_get_expr(p.polwithcheck, p.polrelid) = '(tenant = neap.tenant())'))
     ORDER BY 1";
 
 pub(crate) async fn check_protection(client: &Client) -> Result<(), DbError> {

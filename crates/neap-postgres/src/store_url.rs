@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use neap_store::{DatabaseFault, StoreError};
 use tokio_postgres::Config;
-use tokio_postgres::config::Host;
+use tokio_postgres::config::{Host, SslMode};
 
 const POOL_SIZE: &str = "pool_size";
 const POOL_SIZE_DEFAULT: usize = 16;
@@ -22,6 +22,9 @@ impl StoreUrl {
         let (rest, pool_size) = split_pool_size(url)?;
         // The driver's error does not quote the URL.
         let config = Config::from_str(&rest).map_err(|error| unfit(error.to_string()))?;
+        if config.get_ssl_mode() == SslMode::Require {
+            return Err(unfit("sslmode=require: connections are not encrypted yet".to_owned()));
+        }
         let name = name(&config);
         Ok(Self { config, name, pool_size })
     }
@@ -78,7 +81,12 @@ mod tests {
         assert_eq!(url.config.get_password(), Some(&b"pass"[..]));
         let plain = StoreUrl::parse("postgres://ann@localhost").expect("it is a URL");
         assert_eq!((plain.name.as_str(), plain.pool_size), ("postgres://localhost:5432/ann", POOL_SIZE_DEFAULT));
-        for bad in ["postgres://a@b/c?pool_size=0", "postgres://a@b/c?pool_size=x", "postgres://a@b/c?no_such=1"] {
+        for bad in [
+            "postgres://a@b/c?pool_size=0",
+            "postgres://a@b/c?pool_size=x",
+            "postgres://a@b/c?no_such=1",
+            "postgres://a@b/c?sslmode=require",
+        ] {
             let error = StoreUrl::parse(bad).expect_err("it is none").to_string();
             assert!(!error.contains("a@b"), "{error}");
         }

@@ -89,6 +89,10 @@ fn tables_without_protection_are_refused() {
                 "ALTER TABLE neap.cards ENABLE ROW LEVEL SECURITY",
             ),
             ("CREATE POLICY open ON neap.efforts USING (true)", "DROP POLICY open ON neap.efforts"),
+            (
+                "ALTER POLICY tenant ON neap.vectors USING (true)",
+                "ALTER POLICY tenant ON neap.vectors USING (tenant = neap.tenant())",
+            ),
         ] {
             client.batch_execute(break_it).await.unwrap();
             let fault = fault(&own).await;

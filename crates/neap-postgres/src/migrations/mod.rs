@@ -30,8 +30,10 @@ pub(crate) async fn migrate(client: &mut Client) -> Result<(), DbError> {
 
 /// 0 for a database without tables of ours.
 async fn stored_format(client: &Client) -> Result<i64, DbError> {
-    let exists = client.query_typed_one("SELECT to_regclass('neap.formats') IS NOT NULL", &[]).await?;
-    if !exists.try_get::<_, bool>(0)? {
+    // Not `to_regclass`, which would repeat what it knew before another server's tables were waited for.
+    let exists = "SELECT EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE n.nspname = 'neap' AND c.relname = 'formats')";
+    if !client.query_typed_one(exists, &[]).await?.try_get::<_, bool>(0)? {
         return Ok(0);
     }
     let found = client.query_typed_one("SELECT coalesce(max(number), 0) FROM neap.formats", &[]).await?;
