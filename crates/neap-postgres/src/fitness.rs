@@ -59,7 +59,10 @@ const UNPROTECTED: &str = "SELECT c.relname::text FROM pg_class c JOIN pg_namesp
     ORDER BY 1";
 
 pub(crate) async fn check_protection(client: &Client) -> Result<(), DbError> {
+    // Names are printed with their schema unless that is on the path, as it is for a role of the schema's name.
+    client.batch_execute("BEGIN READ ONLY; SET LOCAL search_path = pg_catalog").await?;
     let rows = client.query_typed(UNPROTECTED, &[]).await?;
+    client.batch_execute("COMMIT").await?;
     let names: Vec<String> = rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
     if names.is_empty() {
         return Ok(());

@@ -77,7 +77,7 @@ mod tests {
     fn a_url_is_named_without_its_password() {
         let url = StoreUrl::parse("postgres://ann:pass@db.example:6000,other/team?pool_size=4&connect_timeout=3");
         let url = url.expect("it is a URL");
-        assert_eq!((url.name.as_str(), url.pool_size), ("postgres://db.example:6000,other:6000/team", 4));
+        assert_eq!((url.name.as_str(), url.pool_size), ("postgres://db.example:6000,other:5432/team", 4));
         assert_eq!(url.config.get_password(), Some(&b"pass"[..]));
         let plain = StoreUrl::parse("postgres://ann@localhost").expect("it is a URL");
         assert_eq!((plain.name.as_str(), plain.pool_size), ("postgres://localhost:5432/ann", POOL_SIZE_DEFAULT));
