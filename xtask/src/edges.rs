@@ -14,10 +14,17 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("neap-tokens", &[]),
     ("neap-model", &["neap-core", "neap-tokens"]),
     ("neap-sqlite", &["neap-core", "neap-store"]),
+    ("neap-postgres", &["neap-core", "neap-store"]),
     ("neap-engine", &["neap-core", "neap-store", "neap-model"]),
     ("neap-server", &["neap-core", "neap-store", "neap-model", "neap-engine"]),
     ("neap-lab", &["neap-core", "neap-store", "neap-sqlite", "neap-model", "neap-engine", "neap-server"]),
-    ("neap", &["neap-core", "neap-store", "neap-sqlite", "neap-model", "neap-engine", "neap-server", "neap-lab"]),
+    (
+        "neap",
+        &[
+            "neap-core", "neap-store", "neap-sqlite", "neap-postgres", "neap-model", "neap-engine", "neap-server",
+            "neap-lab",
+        ],
+    ),
     ("neap-sim", &["neap-core", "neap-store", "neap-sqlite", "neap-model", "neap-engine"]),
     ("xtask", &[]),
 ];

@@ -5,6 +5,7 @@ mod edges;
 mod mcp;
 mod page;
 mod picture;
+mod postgres;
 mod python;
 mod rooms;
 mod secrets;
@@ -21,6 +22,7 @@ fn main() -> ExitCode {
         Some("test") => test::run(),
         Some("tidy") => tidy::run(),
         Some("picture") => picture::run(&std::env::args().skip(2).collect::<Vec<_>>()),
+        Some("postgres") => postgres::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         Some("secrets") => secrets::run(std::env::args().nth(2)),
         _ => {
             eprintln!(
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
             );
             eprintln!("  tidy   check dependency edges, file sizes and style");
             eprintln!("  picture <printed> <file.svg> <label>   draw what was printed in colour as a terminal");
+            eprintln!("  postgres <command> …   run a command, such as some tests, beside a Postgres server");
             eprintln!("  secrets <gitleaks.toml>   rewrite the rules by which secrets are found");
             return ExitCode::from(2);
         }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{agents, mcp, page, python, root, typescript};
+use crate::{agents, mcp, page, postgres, python, root, typescript};
 
 /// Set by `.ci/run`: what cannot be installed although its installer is here is a failure.
 const STRICT: &str = "NEAP_TEST_STRICT";
@@ -14,7 +14,7 @@ const INSTALL_TRIES: usize = 3;
 
 /// Needs only Rust and a C compiler: stores are temporary files, models are scripted. With Python or Node and a
 /// network, it also runs the OpenAI and Anthropic SDKs, schemathesis, the MCP conformance suite, Claude Code and Codex, the
-/// page in Chromium and the clients for Python and TypeScript. Tests that could not run are counted at the end.
+/// page in Chromium, the clients for Python and TypeScript and a Postgres server. Tests that could not run are counted at the end.
 #[allow(clippy::disallowed_methods, reason = "a folder in target/ that only this uses")]
 pub(crate) fn run() -> Result<()> {
     let skips = root().join("target/skipped");
@@ -33,13 +33,19 @@ pub(crate) fn run() -> Result<()> {
             page::install();
             python::install();
             typescript::install();
+            postgres::install();
         });
         cargo(&[&tests[..], &["--no-run"]].concat())?;
         installing.join().map_err(|_| anyhow::anyhow!("the installation panicked"))?;
         check_installed()
     })?;
     let command = format!("cargo {}", tests.join(" "));
-    let result = run_timed(&command, Command::new("cargo").args(tests).env("NEAP_TEST_SKIPS", &skips));
+    let mut testing = Command::new("cargo");
+    testing.args(tests).env("NEAP_TEST_SKIPS", &skips);
+    let server = postgres::Server::start()?;
+    testing.envs(server.iter().flat_map(postgres::Server::variables));
+    let result = run_timed(&command, &mut testing);
+    drop(server);
     let result = result.and_then(|()| page::run(&skips)).and_then(|()| python::run(&skips));
     let result = result.and_then(|()| typescript::run(&skips));
     print_skips(&skips);
@@ -59,6 +65,7 @@ fn check_installed() -> Result<()> {
         ("target/schemathesis", &["python3"]),
         ("target/page", &["npm"]),
         ("target/python-hosts", &["python3"]),
+        ("target/postgres", &["python3"]),
         (typescript::PACKAGES[0], &["npm"]),
         (typescript::PACKAGES[1], &["npm"]),
     ];

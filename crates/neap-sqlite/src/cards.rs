@@ -12,9 +12,10 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, params};
 
 use super::derived_rows::to_sql;
 use neap_store::backend::card::{CardRow, QueryCard, QueryTerms, TermCounts, kind_from_number, kind_number};
+use neap_store::backend::counts::{CountChanges, ScopeCounts, frequency_key};
 use neap_store::backend::rowids;
 
-pub(super) const SESSIONS_SCOPE: i64 = 0;
+pub(super) use neap_store::backend::counts::SESSIONS_SCOPE;
 
 /// Streams whose name begins with `@` are agents'.
 pub(super) const AGENTS: &str = "SELECT stream FROM sessions WHERE name >= '@' AND name < 'A'";
@@ -32,71 +33,28 @@ pub(super) fn agent_streams(db: &Connection) -> rusqlite::Result<Vec<i64>> {
     Ok(agents)
 }
 
-/// `length` is the number of terms, `sum` the sum of the hashes of each text's distinct terms: a checksum.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct ScopeCounts {
-    pub(super) texts: i64,
-    pub(super) length: i64,
-    pub(super) sum: i64,
-}
-
-/// Changes to the counts, collected during a transaction and written at its end.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct CountChanges {
-    terms: BTreeMap<i64, i64>,
-    scopes: BTreeMap<i64, ScopeCounts>,
-}
-
-fn frequency_key(scope: i64, hash: u32) -> i64 {
-    scope << 32 | i64::from(hash)
-}
-
-impl CountChanges {
-    fn count(&mut self, scope: i64, terms: &TermCounts, length: u32, by: i64) {
-        let counts = self.scopes.entry(scope).or_default();
-        counts.texts += by;
-        counts.length += by * i64::from(length);
-        for hash in terms.hashes() {
-            counts.sum += by * i64::from(hash);
-            *self.terms.entry(frequency_key(scope, hash)).or_default() += by;
+pub(super) fn write_counts(db: &Connection, changes: CountChanges) -> rusqlite::Result<()> {
+    let mut more = db.prepare_cached(
+        "INSERT INTO frequencies(term, texts) VALUES (?1, ?2) ON CONFLICT(term) DO UPDATE SET texts = texts + ?2",
+    )?;
+    let mut fewer = db.prepare_cached("UPDATE frequencies SET texts = texts + ?2 WHERE term = ?1")?;
+    let mut none = db.prepare_cached("DELETE FROM frequencies WHERE term = ? AND texts <= 0")?;
+    for (term, by) in changes.terms {
+        if by > 0 {
+            more.execute([term, by])?;
+        } else if by < 0 {
+            fewer.execute([term, by])?;
+            none.execute([term])?;
         }
     }
-
-    pub(super) fn add(&mut self, other: CountChanges) {
-        for (term, by) in other.terms {
-            *self.terms.entry(term).or_default() += by;
-        }
-        for (scope, ScopeCounts { texts, length, sum }) in other.scopes {
-            let counts = self.scopes.entry(scope).or_default();
-            counts.texts += texts;
-            counts.length += length;
-            counts.sum += sum;
-        }
+    for (scope, ScopeCounts { texts, length, sum }) in changes.scopes {
+        db.prepare_cached(
+            "INSERT INTO counts(scope, texts, length, sum) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT(scope) DO UPDATE SET texts = texts + ?2, length = length + ?3, sum = sum + ?4",
+        )?
+        .execute([scope, texts, length, sum])?;
     }
-
-    pub(super) fn write(self, db: &Connection) -> rusqlite::Result<()> {
-        let mut more = db.prepare_cached(
-            "INSERT INTO frequencies(term, texts) VALUES (?1, ?2) ON CONFLICT(term) DO UPDATE SET texts = texts + ?2",
-        )?;
-        let mut fewer = db.prepare_cached("UPDATE frequencies SET texts = texts + ?2 WHERE term = ?1")?;
-        let mut none = db.prepare_cached("DELETE FROM frequencies WHERE term = ? AND texts <= 0")?;
-        for (term, by) in self.terms {
-            if by > 0 {
-                more.execute([term, by])?;
-            } else if by < 0 {
-                fewer.execute([term, by])?;
-                none.execute([term])?;
-            }
-        }
-        for (scope, ScopeCounts { texts, length, sum }) in self.scopes {
-            db.prepare_cached(
-                "INSERT INTO counts(scope, texts, length, sum) VALUES (?1, ?2, ?3, ?4)
-                 ON CONFLICT(scope) DO UPDATE SET texts = texts + ?2, length = length + ?3, sum = sum + ?4",
-            )?
-            .execute([scope, texts, length, sum])?;
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 pub(super) fn put(
@@ -312,5 +270,5 @@ pub(super) fn repair_counts(db: &Connection) -> rusqlite::Result<()> {
         return Ok(());
     }
     db.execute_batch("DELETE FROM frequencies; DELETE FROM counts;")?;
-    recount(db)?.write(db)
+    write_counts(db, recount(db)?)
 }

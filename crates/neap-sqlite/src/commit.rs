@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use neap_core::base::ids::{Seq, Stamp, TurnNo};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::cards::{self, CountChanges};
+use super::cards;
 use super::db_error::DbError;
-use super::memories::PreparedMemory;
-use super::prepare::PreparedCommit;
 use super::{derived_rows, events, links, memories, progress, vectors};
 use neap_store::StoreError;
+use neap_store::backend::counts::CountChanges;
+use neap_store::backend::prepared_commit::PreparedCommit;
 
 /// Writes every commit that is not refused, in one transaction. Returns the stream of each written commit.
 pub(super) fn write_all(
@@ -36,7 +36,7 @@ pub(super) fn write_all(
             Err(stop @ DbError::Sql(_)) => return Err(stop),
         });
     }
-    changes.write(&transaction)?;
+    cards::write_counts(&transaction, changes)?;
     let written =
         || commits.iter().zip(&outcomes).filter(|(_, outcome)| outcome.is_ok()).map(|(commit, _)| commit);
     if written().next().is_some() {
@@ -51,7 +51,7 @@ pub(super) fn write_all(
 fn write(db: &Connection, commit: &PreparedCommit, changes: &mut CountChanges) -> Result<i64, DbError> {
     let stream = claim_stream(db, commit)?;
     for row in &commit.events {
-        row.insert(db, stream)?;
+        events::insert(db, stream, row)?;
     }
     for (id, turn) in &commit.turn_ids {
         derived_rows::put_turn_id(db, stream, id, *turn)?;
@@ -76,13 +76,13 @@ fn write(db: &Connection, commit: &PreparedCommit, changes: &mut CountChanges) -
         new_texts -= memories::remove(db, changes, stream, *id)?;
     }
     for memory in &commit.memories {
-        new_texts -= memory.put(db, changes, stream)?;
+        new_texts -= memories::put(db, changes, stream, memory)?;
     }
     for (id, seq) in &commit.memory_events {
         memories::put_event(db, stream, *id, *seq)?;
     }
     new_texts += put_texts(db, commit, changes, stream)?;
-    for id in commit.erased.iter().copied().chain(commit.memories.iter().map(PreparedMemory::id)) {
+    for id in commit.erased.iter().copied().chain(commit.memories.iter().map(|memory| memory.id)) {
         memories::sync_vector(db, stream, id)?;
     }
     derived_rows::put_head(db, stream, &commit.head, new_texts)?;

@@ -126,6 +126,7 @@ impl StoreLocation {
                     | StoreError::Busy { .. }
                     | StoreError::Conflict { .. }
                     | StoreError::DuplicateTurn { .. }
+                    | StoreError::Database { .. }
                     | StoreError::Failed(_)),
                 ) => return Err(e),
             }

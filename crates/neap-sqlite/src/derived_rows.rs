@@ -1,49 +1,34 @@
 //! The derived rows, written in the same transaction as their events.
 
 use neap_core::base::ids::{EffortId, TurnNo};
-use neap_core::base::message::Scope;
 use neap_core::base::project_id::ProjectId;
 use neap_core::session::project::ExchangeRow;
-use neap_core::session::state::SessionHead;
 use rusqlite::{Connection, params};
 
-use super::cards::{self, CountChanges};
-use super::{memories, texts};
+use super::{cards, memories, texts};
 use neap_store::backend::card::IndexEntry;
+use neap_store::backend::counts::CountChanges;
+use neap_store::backend::event_row::body_checksum;
+use neap_store::backend::prepared_commit::HeadRow;
 use neap_store::backend::rowids;
-
-/// Marks the scope of an exchange that a person took back; no effort's id begins with it.
-pub(super) const UNDONE_PREFIX: &str = "~";
-
-/// Ambient is the empty name; no effort's id is empty.
-pub(super) fn scope_name(scope: &Scope) -> &str {
-    match scope {
-        Scope::Ambient => "",
-        Scope::Effort(id) => id.as_str(),
-    }
-}
+use neap_store::backend::scope_column::{UNDONE_PREFIX, scope_name};
 
 /// Saturates: SQLite has signed integers only.
 pub(super) fn to_sql(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-/// Checksum of a derived text: people and models see it, and a flipped bit must not change anyone's words.
-pub(super) fn checksum(body: &str) -> u32 {
-    crc32fast::hash(body.as_bytes())
-}
-
 pub(super) fn put_effort(db: &Connection, stream: i64, id: &EffortId, body: &str) -> rusqlite::Result<()> {
     let changed = db
         .prepare_cached("UPDATE efforts SET body = ?, sum = ? WHERE stream = ? AND id = ?")?
-        .execute(params![body, checksum(body), stream, id.as_str()])?;
+        .execute(params![body, body_checksum(body), stream, id.as_str()])?;
     if changed == 0 {
         let (first, last) = rowids::effort_range(stream);
         db.prepare_cached(
             "INSERT INTO efforts(text, stream, id, body, sum)
              VALUES (coalesce((SELECT max(text) FROM efforts WHERE text BETWEEN ?1 AND ?2) + 1, ?1), ?3, ?4, ?5, ?6)",
         )?
-        .execute(params![first, last, stream, id.as_str(), body, checksum(body)])?;
+        .execute(params![first, last, stream, id.as_str(), body, body_checksum(body)])?;
     }
     Ok(())
 }
@@ -119,23 +104,11 @@ pub(super) fn remove_text(
     Ok(existed)
 }
 
-/// A session's row as it is stored.
-pub(super) struct HeadRow {
-    body: String,
-    project: Option<ProjectId>,
-}
-
-impl HeadRow {
-    pub(super) fn new(head: &SessionHead) -> Result<Self, serde_json::Error> {
-        Ok(Self { body: serde_json::to_string(head)?, project: head.project.clone() })
-    }
-}
-
 /// Writes a session's row, and adds `new_texts` to its text count.
 pub(super) fn put_head(db: &Connection, stream: i64, head: &HeadRow, new_texts: i64) -> rusqlite::Result<()> {
     let HeadRow { body, project } = head;
     db.prepare_cached("UPDATE sessions SET head = ?, sum = ?, texts = texts + ? WHERE stream = ?")?
-        .execute(params![body, checksum(body), new_texts, stream])?;
+        .execute(params![body, body_checksum(body), new_texts, stream])?;
     // Apart, so that a commit leaves the index alone.
     let project = project.as_ref().map(ProjectId::as_str);
     db.prepare_cached("UPDATE sessions SET project = ?1 WHERE stream = ?2 AND project IS NOT ?1")?

@@ -9,13 +9,15 @@ use neap_core::session::event::{Event, RecordedEvent};
 use neap_core::session::state::SessionHead;
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::cards::CountChanges;
+use super::cards;
 use super::db_error::DbError;
-use super::derived_rows::HeadRow;
-use super::events::{self, EventRow};
+use super::events;
 use super::reader::StreamReader;
 use super::{derived_rows, memories, progress, read, scrub};
+use neap_store::backend::counts::CountChanges;
 use neap_store::backend::derived::Fold;
+use neap_store::backend::event_row::EventRow;
+use neap_store::backend::prepared_commit::HeadRow;
 use neap_store::{StoreError, StoredEvent};
 
 /// How often an erasure is replanned because the stream changed; after that it is planned while others wait.
@@ -111,11 +113,11 @@ fn write(db: &Connection, plan: &ErasurePlan, id: MemoryId, now: Stamp) -> Resul
     }
     let tombstone = RecordedEvent { seq: last.next(), at: now, event: MemoryEvent::Erased { id }.into() };
     let row = EventRow::new(&tombstone).map_err(failed)?;
-    row.insert(db, *stream)?;
+    events::insert(db, *stream, &row)?;
     memories::put_event(db, *stream, id, row.seq)?;
     let mut count_changes = CountChanges::default();
     let removed = memories::remove(db, &mut count_changes, *stream, id)?;
-    count_changes.write(db)?;
+    cards::write_counts(db, count_changes)?;
     memories::sync_vector(db, *stream, id)?;
     let head = match head {
         Some(head) => HeadRow::new(head),

@@ -9,29 +9,13 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, params};
 
 use super::db_error::DbError;
 use super::{cold, examine};
+use neap_store::backend::event_row::{self, EventRow, row_checksum};
 use neap_store::{StoreError, StoredEvent};
 
-pub(super) struct EventRow {
-    pub(super) seq: i64,
-    pub(super) at: i64,
-    pub(super) kind: &'static str,
-    pub(super) checksum: u32,
-    pub(super) body: String,
-}
-
-impl EventRow {
-    pub(super) fn new(recorded: &RecordedEvent) -> Result<Self, serde_json::Error> {
-        let body = serde_json::to_string(&recorded.event)?;
-        let seq = i64::try_from(recorded.seq.0).unwrap_or(i64::MAX);
-        let at = recorded.at.0;
-        Ok(Self { seq, at, kind: recorded.event.kind(), checksum: row_checksum(seq, at, body.as_bytes()), body })
-    }
-
-    pub(super) fn insert(&self, db: &Connection, stream: i64) -> rusqlite::Result<()> {
-        db.prepare_cached("INSERT INTO events(stream, seq, at, kind, sum, body) VALUES (?, ?, ?, ?, ?, ?)")?
-            .execute(params![stream, self.seq, self.at, self.kind, self.checksum, self.body])?;
-        Ok(())
-    }
+pub(super) fn insert(db: &Connection, stream: i64, row: &EventRow) -> rusqlite::Result<()> {
+    db.prepare_cached("INSERT INTO events(stream, seq, at, kind, sum, body) VALUES (?, ?, ?, ?, ?, ?)")?
+        .execute(params![stream, row.seq, row.at, row.kind, row.checksum, row.body])?;
+    Ok(())
 }
 
 /// Overwrites an event, keeping its time, also if it is damaged. Returns whether there was one.
@@ -47,7 +31,7 @@ pub(super) fn replace(db: &Connection, stream: i64, seq: Seq, event: &Event) -> 
     let row = EventRow::new(&RecordedEvent { seq, at: Stamp(at), event: event.clone() })
         .map_err(|e| StoreError::Failed(e.to_string()))?;
     db.prepare_cached("DELETE FROM events WHERE stream = ? AND seq = ?")?.execute([stream, row_seq])?;
-    row.insert(db, stream)?;
+    insert(db, stream, &row)?;
     Ok(true)
 }
 
@@ -68,14 +52,6 @@ pub(super) fn is_whole(row: &Row<'_>, body: &[u8]) -> bool {
     let number = |column| row.get::<_, i64>(column);
     let (Ok(seq), Ok(at), Ok(stored_sum)) = (number(0), number(1), number(2)) else { return false };
     i64::from(row_checksum(seq, at, body)) == stored_sum
-}
-
-pub(super) fn row_checksum(seq: i64, at: i64, body: &[u8]) -> u32 {
-    let mut sum = crc32fast::Hasher::new();
-    sum.update(&seq.to_le_bytes());
-    sum.update(&at.to_le_bytes());
-    sum.update(body);
-    sum.finalize()
 }
 
 pub(super) fn stream_number(db: &Connection, session: &str) -> rusqlite::Result<Option<i64>> {
@@ -203,9 +179,5 @@ fn parse_row(row: &Row<'_>, seq: i64) -> Result<RecordedEvent, String> {
         ValueRef::Blob(packed) => Cow::Owned(cold::unpack(packed)?),
         ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => return Err("it is not text".to_owned()),
     };
-    if i64::from(row_checksum(seq, at, &body)) != stored_sum {
-        return Err("its checksum does not match".to_owned());
-    }
-    let event = serde_json::from_slice(&body).map_err(|e| format!("it cannot be parsed ({e})"))?;
-    Ok(RecordedEvent { seq: Seq(seq as u64), at: Stamp(at), event })
+    event_row::parse_row(seq, at, stored_sum, &body)
 }

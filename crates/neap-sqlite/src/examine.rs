@@ -9,13 +9,13 @@ use neap_core::session::event::{Event, SessionEvent};
 use rusqlite::{Connection, Row, params};
 
 use super::db_error::DbError;
-use super::derived_rows::UNDONE_PREFIX;
 use super::reader::StreamReader;
 use super::{cards, events, links, log, memories, progress, read, schema, vectors};
 use neap_core::recall::TextKey;
 use neap_store::backend::derived::{Derived, Folded};
 use neap_store::backend::examine::{differences, losses};
 use neap_store::backend::rowids;
+use neap_store::backend::scope_column::UNDONE_PREFIX;
 use neap_store::{Finding, Severity, StoredEvent};
 
 const FAULTS_SHOWN_MAX: u32 = 20;

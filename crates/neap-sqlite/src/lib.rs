@@ -25,7 +25,6 @@ mod memory_recall;
 mod migrations;
 mod pool;
 mod preflight;
-mod prepare;
 mod progress;
 mod read;
 mod reader;
@@ -58,6 +57,7 @@ use neap_core::text::secrets::Masking;
 
 use connect::{BUSY_TIMEOUT, OpenMode, StoreLocation};
 use marker::Marker;
+use neap_store::backend::prepared_commit::PreparedCommit;
 use neap_store::folder::{FolderCursor, FolderCursors};
 use neap_store::{
     AgentInfo, Commit, EventStore, Finding, Footprint, Maintenance, MemoryStore, SearchStore, SessionInfo,
@@ -65,7 +65,6 @@ use neap_store::{
 };
 use pool::ReaderPool;
 pub use preflight::FileMismatch;
-use prepare::PreparedCommit;
 use rusqlite::Transaction;
 use search::QueryContext;
 use texts::IdCache;

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use neap_core::base::ids::{EffortId, Seq, Stamp, StreamId, TurnNo};
-use neap_core::base::message::Scope;
+use neap_core::base::ids::{Seq, Stamp, StreamId, TurnNo};
 use neap_core::base::tokens::Tokens;
 use neap_core::session::log::{Log, LogRequest, ReadFrom};
 use neap_core::session::project::ExchangeRow;
 use rusqlite::{CachedStatement, Connection, Row, Rows, params};
 
 use super::db_error::DbError;
-use super::derived_rows::{scope_name, to_sql};
+use super::derived_rows::to_sql;
 use super::reader::StreamReader;
 use super::{events, schema};
 use neap_store::backend::exchange::exchange;
+use neap_store::backend::scope_column::{parse_scope, scope_name};
 
 const ROW: &str =
     "SELECT turn, scope, first_seq, last_seq, at, tokens FROM exchanges WHERE stream = ?1 AND scope = ?2";
@@ -108,8 +108,4 @@ pub(super) fn exchange_row(row: &Row<'_>) -> rusqlite::Result<Option<ExchangeRow
         at: Stamp(row.get(4)?),
         tokens: Tokens(number(5)?),
     }))
-}
-
-pub(super) fn parse_scope(name: &str) -> Option<Scope> {
-    if name.is_empty() { Some(Scope::Ambient) } else { EffortId::parse(name).ok().map(Scope::Effort) }
 }

@@ -6,52 +6,35 @@ use std::cmp::Reverse;
 use neap_core::base::ids::{Seq, Stamp, StreamId};
 use neap_core::memory::{Memory, MemoryEvent, MemoryId, MemoryKind};
 use neap_core::session::event::Event;
-use neap_core::session::project::MemoryRow;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::cards::CountChanges;
 use super::db_error::DbError;
 use super::derived_rows::{self, to_sql};
 use super::reader::StreamReader;
 use super::{events, read, schema, vectors};
 use neap_core::recall::TextKey;
 use neap_store::StoredEvent;
+use neap_store::backend::counts::CountChanges;
 use neap_store::backend::derived::StoredMemory;
+use neap_store::backend::event_row::body_checksum;
 use neap_store::backend::memory_recall::SearchTier;
+use neap_store::backend::prepared_commit::PreparedMemory;
 use neap_store::backend::rowids;
 
-pub(super) struct PreparedMemory {
-    id: MemoryId,
-    tier: SearchTier,
-    at: Stamp,
-    due: Option<Stamp>,
-    body: String,
-}
-
-impl PreparedMemory {
-    pub(super) fn new(memory: &Memory, due: Option<Stamp>) -> Result<Self, serde_json::Error> {
-        let (id, tier, at) = (memory.id, SearchTier::of(memory.status), memory.created);
-        Ok(Self { id, tier, at, due, body: serde_json::to_string(memory)? })
-    }
-
-    pub(super) fn id(&self) -> MemoryId {
-        self.id
-    }
-
-    pub(super) fn of(row: &MemoryRow) -> Result<Self, serde_json::Error> {
-        Self::new(&row.memory, row.due)
-    }
-
-    /// Replaces a memory's row and removes its text from the index. Returns how many texts were removed.
-    pub(super) fn put(&self, db: &Connection, changes: &mut CountChanges, stream: i64) -> rusqlite::Result<i64> {
-        let removed = remove(db, changes, stream, self.id)?;
-        let text = rowids::memory_rowid(stream, self.id, self.tier);
-        let due = self.due.map(|due| due.0);
-        db.prepare_cached("INSERT INTO memories(text, stream, at, due, body, sum) VALUES (?, ?, ?, ?, ?, ?)")?
-            .execute(params![text, stream, self.at.0, due, self.body, derived_rows::checksum(&self.body)])?;
-        count_shelf(db, rowids::shelf(stream, self.id.kind(), self.tier), 1)?;
-        Ok(removed)
-    }
+/// Replaces a memory's row and removes its text from the index. Returns how many texts were removed.
+pub(super) fn put(
+    db: &Connection,
+    changes: &mut CountChanges,
+    stream: i64,
+    memory: &PreparedMemory,
+) -> rusqlite::Result<i64> {
+    let removed = remove(db, changes, stream, memory.id)?;
+    let text = rowids::memory_rowid(stream, memory.id, memory.tier);
+    let due = memory.due.map(|due| due.0);
+    db.prepare_cached("INSERT INTO memories(text, stream, at, due, body, sum) VALUES (?, ?, ?, ?, ?, ?)")?
+        .execute(params![text, stream, memory.at.0, due, memory.body, body_checksum(&memory.body)])?;
+    count_shelf(db, rowids::shelf(stream, memory.id.kind(), memory.tier), 1)?;
+    Ok(removed)
 }
 
 /// Updates a memory's embedding after its row and text have changed.

@@ -1,6 +1,7 @@
 //! Recall of memories by terms or by time, with one query per term whatever the kinds.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use neap_core::base::ids::StreamId;
 use neap_core::memory::{MemoryKind, RecallRequest, RecallResponse};
@@ -11,7 +12,7 @@ use super::derived_rows::to_sql;
 use super::memories;
 use neap_store::backend::candidates::is_term;
 use neap_store::backend::memory_recall::{
-    KindCounts, SearchTier, TermHits, best_candidates, kind_limits, texts_with,
+    KindCounts, SearchTier, best_candidates, hits_by_kind, kind_limits, texts_with, time_span,
 };
 use neap_store::backend::rowids;
 
@@ -48,25 +49,16 @@ pub(super) fn recall(
         let memories = memories::load_rows(db, newest)?;
         return Ok(RecallResponse { memories, text_count, ..RecallResponse::default() });
     }
-    let mut by_kind: TermHits = limits.keys().map(|kind| (*kind, vec![Vec::new(); request.terms.len()])).collect();
     let mut hits = texts_by_term(db, &request.terms, rowids::searched_range(stream, tiers))?;
     hits.iter_mut().for_each(|texts| texts.sort_unstable());
-    for (kind, of_kind) in &mut by_kind {
-        for tier in tiers {
-            let shelf = rowids::shelf(stream, *kind, *tier);
-            let within = if is_bounded { Some(texts_within(db, shelf, span)?) } else { None };
-            let (first, last) = rowids::shelf_rowid_range(shelf);
-            for (texts, numbers) in hits.iter().zip(&mut *of_kind) {
-                let start = texts.partition_point(|text| (*text as i64) < first);
-                let end = texts.partition_point(|text| (*text as i64) <= last);
-                let is_within = |text: &&u64| {
-                    within.as_ref().is_none_or(|within| within.binary_search(&(**text as i64)).is_ok())
-                };
-                numbers.extend(texts[start..end].iter().filter(is_within).map(|text| text - first as u64));
-            }
+    let mut within = BTreeMap::new();
+    if is_bounded {
+        for (kind, tier) in limits.keys().flat_map(|kind| tiers.iter().map(move |tier| (*kind, *tier))) {
+            let shelf = rowids::shelf(stream, kind, tier);
+            within.insert(shelf, texts_within(db, shelf, span)?);
         }
-        of_kind.iter_mut().for_each(|numbers| numbers.sort_unstable());
     }
+    let by_kind = hits_by_kind(stream, &limits, tiers, &hits, &within);
     let mut found = Vec::new();
     for id in best_candidates(&by_kind, &searched, &limits) {
         found.extend(memories::rowid_of(db, stream, id)?);
@@ -74,11 +66,6 @@ pub(super) fn recall(
     let memories = memories::load_rows(db, found)?;
     let document_frequencies = texts_with(&by_kind, request.terms.len());
     Ok(RecallResponse { memories, text_count, document_frequencies, ..RecallResponse::default() })
-}
-
-fn time_span(request: &RecallRequest) -> (i64, i64) {
-    let first = request.from.map_or(i64::MIN, |from| from.0);
-    (first, request.until.map_or(i64::MAX, |until| until.0.saturating_sub(1)))
 }
 
 fn count_within(db: &Connection, shelf: i64, (first, last): (i64, i64)) -> rusqlite::Result<u64> {

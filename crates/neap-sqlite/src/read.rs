@@ -7,11 +7,12 @@ use neap_core::session::state::{SessionHead, SessionState};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::db_error::DbError;
-use super::log::parse_scope;
 use super::memories;
 use super::reader::StreamReader;
 use neap_store::backend::derived::{Fold, Folded};
+use neap_store::backend::event_row;
 use neap_store::backend::rowids;
+use neap_store::backend::scope_column::parse_scope;
 use neap_store::{AgentInfo, SessionInfo, StoredEvent};
 
 pub(super) fn load(db: &Connection, session: &StreamId) -> Result<Option<SessionState>, DbError> {
@@ -54,8 +55,7 @@ pub(super) fn current_head(db: &Connection, session: &StreamId) -> Result<Option
 pub(super) fn checked_json<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> Option<T> {
     let bytes = row.get_ref(column).ok()?.as_bytes().ok()?;
     let sum: Option<i64> = row.get(column + 1).ok()?;
-    let is_whole = sum.is_none_or(|sum| sum == i64::from(crc32fast::hash(bytes)));
-    if is_whole { serde_json::from_slice(bytes).ok() } else { None }
+    event_row::checked_json(bytes, sum)
 }
 
 pub(super) fn fold_stream(db: &Connection, stream: i64) -> rusqlite::Result<Folded> {

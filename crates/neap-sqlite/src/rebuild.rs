@@ -4,14 +4,14 @@ use neap_core::base::ids::StreamId;
 use neap_core::client::HistoryLink;
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::cards::{self, CountChanges};
+use super::cards;
 use super::db_error::DbError;
-use super::derived_rows::HeadRow;
-use super::memories::PreparedMemory;
 use super::{derived_rows, events, examine, links, memories, progress, read, vectors};
 use neap_store::backend::card::IndexEntry;
+use neap_store::backend::counts::CountChanges;
 use neap_store::backend::derived::Derived;
 use neap_store::backend::examine::losses;
+use neap_store::backend::prepared_commit::{HeadRow, PreparedMemory};
 use neap_store::{Finding, StoreError};
 
 pub(super) fn rebuild(db: &mut Connection, session: &StreamId) -> Result<Vec<Finding>, DbError> {
@@ -68,7 +68,8 @@ pub(super) fn write_rows(db: &Connection, stream: i64, derived: &Derived) -> Res
         links::put(db, stream, &HistoryLink { digest: *digest, turn: *turn })?;
     }
     for stored in derived.memories.values() {
-        PreparedMemory::new(&stored.memory, stored.due).map_err(json)?.put(db, &mut changes, stream)?;
+        let memory = PreparedMemory::new(&stored.memory, stored.due).map_err(json)?;
+        memories::put(db, &mut changes, stream, &memory)?;
     }
     for (id, seqs) in &derived.history {
         for seq in seqs {
@@ -83,7 +84,7 @@ pub(super) fn write_rows(db: &Connection, stream: i64, derived: &Derived) -> Res
     }
     let texts = put_texts(db, &mut changes, stream, scope, derived)?;
     derived_rows::put_head(db, stream, &HeadRow::new(&derived.head).map_err(json)?, texts)?;
-    changes.write(db)?;
+    cards::write_counts(db, changes)?;
     cards::repair_counts(db)?;
     vectors::sync_stream(db, scope, stream)?;
     vectors::repair_counts(db)?;
@@ -120,5 +121,5 @@ pub(super) fn reindex_all(db: &Connection) -> rusqlite::Result<()> {
         }
         vectors::sync_stream(db, scope, stream)?;
     }
-    changes.write(db)
+    cards::write_counts(db, changes)
 }

@@ -6,9 +6,10 @@ use neap_core::session::event::{RecordedEvent, SessionEvent};
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::db_error::DbError;
-use super::events::{self, EventRow};
+use super::events;
 use super::{progress, read, rebuild};
 use neap_store::StoreError;
+use neap_store::backend::event_row::EventRow;
 
 pub(super) fn scrub(db: &mut Connection, session: &StreamId, now: Stamp) -> Result<u64, DbError> {
     let erased = erase(db, session, now)?;
@@ -48,7 +49,7 @@ fn erase(db: &mut Connection, session: &StreamId, now: Stamp) -> Result<u64, DbE
     let event =
         RecordedEvent { seq: last.next(), at: now, event: SessionEvent::Scrubbed { events: erased }.into() };
     let row = EventRow::new(&event).map_err(|e| StoreError::Failed(e.to_string()))?;
-    row.insert(&transaction, stream)?;
+    events::insert(&transaction, stream, &row)?;
     let folded = read::fold_stream(&transaction, stream)?;
     rebuild::write_rows(&transaction, stream, &folded.derived)?;
     progress::advance(&transaction, 1, Some(now))?;

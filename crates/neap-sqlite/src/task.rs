@@ -4,10 +4,10 @@ use neap_core::memory::knowledge::task_after;
 use neap_core::session::event::{Event, SessionEvent, TurnEvent};
 use rusqlite::Connection;
 
-use super::derived_rows::HeadRow;
 use super::reader::StreamReader;
 use super::{derived_rows, read};
 use neap_store::StoredEvent;
+use neap_store::backend::prepared_commit::HeadRow;
 
 /// The rest of a row stays: a damaged stream has less than its row does.
 pub(super) fn backfill_tasks(db: &Connection) -> rusqlite::Result<()> {

@@ -5,9 +5,9 @@ use neap_core::base::message::Scope;
 use neap_core::recall::Filter;
 use rusqlite::{Connection, params};
 
-use super::derived_rows::scope_name;
 use neap_store::backend::card::kind_from_number;
 use neap_store::backend::rowids;
+use neap_store::backend::scope_column::scope_name;
 
 /// Sorted rowids that match the filter's speakers, effort and efforts-only part; `None` if it has none of these.
 pub(super) fn matching_texts(

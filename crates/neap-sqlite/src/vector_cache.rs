@@ -1,33 +1,22 @@
 //! The sign bits of one model's embeddings, in memory: loaded on first use, then refreshed incrementally.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
 
 use neap_core::base::ids::Stamp;
 use rusqlite::{Connection, params};
 
 use super::cards;
-use neap_store::backend::card::kind_from_number;
 use neap_store::backend::rowids;
-use neap_store::vectors::{VectorEntry, VectorIndex};
+use neap_store::vectors::{LoadedVectors, VectorRow};
 
 #[derive(Default)]
 pub(super) struct VectorCache(RwLock<Option<LoadedVectors>>);
 
-pub(super) struct LoadedVectors {
-    model: i64,
-    /// The last row of `vector_index` that was read.
-    last: i64,
-    dimensions: usize,
-    /// By counting scope: sessions together, each agent separately.
-    scopes: BTreeMap<i64, VectorIndex>,
-}
-
 impl VectorCache {
     pub(super) fn size(&self) -> (usize, usize) {
         let guard = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let indexes = guard.iter().flat_map(|loaded| loaded.scopes.values());
-        indexes.fold((0, 0), |(texts, bytes), index| (texts + index.text_count(), bytes + index.bytes()))
+        guard.as_ref().map_or((0, 0), LoadedVectors::size)
     }
 
     /// Passes the index of a model's current embeddings to `visit`.
@@ -49,9 +38,9 @@ impl VectorCache {
         let mut guard = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let loaded = match &mut *guard {
             Some(loaded) if loaded.model == model => loaded,
-            other => other.insert(LoadedVectors { model, last: 0, dimensions, scopes: BTreeMap::new() }),
+            other => other.insert(LoadedVectors::new(model, dimensions)),
         };
-        let refreshed = loaded.refresh(db);
+        let refreshed = refresh(loaded, db);
         if refreshed.is_err() {
             // A half refreshed cache is not trusted.
             *guard = None;
@@ -65,43 +54,31 @@ impl VectorCache {
     }
 }
 
-impl LoadedVectors {
-    pub(super) fn in_scopes(&self, scopes: &[i64]) -> impl Iterator<Item = &VectorIndex> {
-        scopes.iter().filter_map(|scope| self.scopes.get(scope))
+fn refresh(loaded: &mut LoadedVectors, db: &Connection) -> rusqlite::Result<()> {
+    let agents = cards::agent_streams(db)?;
+    remove_replaced(loaded, db)?;
+    let mut statement = db.prepare_cached(
+        "SELECT id, text, kind, at, iif(model = ?2, signs, NULL) FROM vector_index
+         WHERE id > ?1 ORDER BY id",
+    )?;
+    let mut rows = statement.query(params![loaded.last, loaded.model])?;
+    while let Some(row) = rows.next()? {
+        let text: i64 = row.get(1)?;
+        let stream = rowids::stream_of(text);
+        let scope = if agents.binary_search(&stream).is_ok() { stream } else { cards::SESSIONS_SCOPE };
+        let (id, kind, at) = (row.get(0)?, row.get(2)?, Stamp(row.get(3)?));
+        loaded.push(&VectorRow { id, scope, text, kind, at, signs: row.get_ref(4)?.as_blob_or_null()? });
     }
+    Ok(())
+}
 
-    fn refresh(&mut self, db: &Connection) -> rusqlite::Result<()> {
-        let agents = cards::agent_streams(db)?;
-        self.remove_replaced(db)?;
-        let mut statement = db.prepare_cached(
-            "SELECT id, text, kind, at, iif(model = ?2, signs, NULL) FROM vector_index
-             WHERE id > ?1 ORDER BY id",
-        )?;
-        let mut rows = statement.query(params![self.last, self.model])?;
-        while let Some(row) = rows.next()? {
-            let (id, text): (i64, i64) = (row.get(0)?, row.get(1)?);
-            let stream = rowids::stream_of(text);
-            let scope = if agents.binary_search(&stream).is_ok() { stream } else { cards::SESSIONS_SCOPE };
-            let index = self.scopes.entry(scope).or_insert_with(|| VectorIndex::new(self.dimensions));
-            let kind = kind_from_number(row.get(2)?);
-            if let (Some(kind), Some(signs)) = (kind, row.get_ref(4)?.as_blob_or_null()?) {
-                index.push(VectorEntry { text, kind, at: Stamp(row.get(3)?) }, signs);
-            }
-            self.last = id;
-        }
-        Ok(())
+fn remove_replaced(loaded: &mut LoadedVectors, db: &Connection) -> rusqlite::Result<()> {
+    if loaded.is_empty() {
+        return Ok(());
     }
-    /// Every text has one row, so what is left of it in the index is older.
-    fn remove_replaced(&mut self, db: &Connection) -> rusqlite::Result<()> {
-        if self.scopes.is_empty() {
-            return Ok(());
-        }
-        let mut statement = db.prepare_cached("SELECT text FROM vector_index WHERE id > ? AND replaces")?;
-        let replaced: HashSet<i64> =
-            statement.query_map([self.last], |row| row.get(0))?.collect::<Result<_, _>>()?;
-        if !replaced.is_empty() {
-            self.scopes.values_mut().for_each(|index| index.remove_all(&replaced));
-        }
-        Ok(())
-    }
+    let mut statement = db.prepare_cached("SELECT text FROM vector_index WHERE id > ? AND replaces")?;
+    let replaced: HashSet<i64> =
+        statement.query_map([loaded.last], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    loaded.remove_all(&replaced);
+    Ok(())
 }

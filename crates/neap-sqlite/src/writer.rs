@@ -16,9 +16,9 @@ use super::checkpoint::CheckpointDue;
 use super::connect::{OpenMode, StoreLocation};
 use super::db_error::DbError;
 use super::marker::Marker;
-use super::prepare::PreparedCommit;
 use super::{checkpoint, cold, commit, progress};
 use neap_store::StoreError;
+use neap_store::backend::prepared_commit::PreparedCommit;
 
 const BATCH_MAX: usize = 256;
 /// How often the background thread's result is polled while there are no jobs.

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use neap_core::base::ids::{Seq, TurnNo};
 
+use crate::DatabaseFault;
+
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
     /// Someone else committed first. Reload and decide again.
@@ -33,6 +35,13 @@ pub enum StoreError {
     /// A newer version of Neap wrote it. Nothing was changed.
     #[error("{} has format {found}; this version reads up to {supported}", path.display())]
     Newer { path: PathBuf, found: i64, supported: i64 },
+    /// The store is in a database that cannot be used.
+    #[error("{server}: {fault}")]
+    Database {
+        /// Without the password.
+        server: String,
+        fault: DatabaseFault,
+    },
     /// A write's outcome is unknown: the disk failed under it. Reopen the store.
     #[error("the store failed: {0}")]
     Failed(String),
@@ -55,6 +64,7 @@ impl StoreError {
             StoreError::Unreadable { .. } => "the store cannot be read",
             StoreError::Newer { .. } => "a newer version of neap wrote the store",
             StoreError::Lost { .. } => "the store lacks what its log or folders show",
+            StoreError::Database { fault, .. } => fault.short_text(),
             StoreError::Failed(_) => "the store failed",
         }
     }
@@ -75,6 +85,7 @@ impl StoreError {
                  doctor` shows more"
             }
             StoreError::Newer { .. } => "use the newer version of neap that wrote it",
+            StoreError::Database { fault, .. } => fault.hint(),
             StoreError::Failed(_) => "check the disk, then run `neap store doctor`",
         }
     }

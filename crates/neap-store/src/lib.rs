@@ -10,6 +10,7 @@ pub mod bounded_lines;
 /// What every backend must do, as tests.
 #[cfg(feature = "contract")]
 pub mod contract;
+mod database_fault;
 mod error;
 pub mod files;
 pub mod folder;
@@ -21,6 +22,7 @@ mod mem;
 mod store;
 pub mod vectors;
 
+pub use database_fault::DatabaseFault;
 pub use error::StoreError;
 pub use footprint::Footprint;
 pub use mem::MemStore;

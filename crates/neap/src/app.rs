@@ -10,6 +10,7 @@ use neap_store::folder::FolderViews;
 use neap_store::{Store, StoreError};
 
 use crate::agent_profile;
+use crate::database;
 use crate::embedder;
 use crate::env::DataDir;
 use crate::keys;
@@ -19,13 +20,12 @@ use crate::settings::StoreSettings;
 
 /// Opens the store, creating it unless the data directory shows that one was lost.
 pub(crate) fn open_store(data: &DataDir) -> Result<Arc<dyn Store>, Failure> {
-    Ok(Arc::new(open_sqlite(data, &open_options(data))?))
+    open_with(data, &open_options(data))
 }
 
 /// For a process that exits within moments.
 pub(crate) fn open_store_briefly(data: &DataDir) -> Result<Arc<dyn Store>, Failure> {
-    let options = OpenOptions { is_brief: true, ..open_options(data) };
-    Ok(Arc::new(open_sqlite(data, &options)?))
+    open_with(data, &OpenOptions { is_brief: true, ..open_options(data) })
 }
 
 pub(crate) fn open_to_repair(data: &DataDir) -> Result<SqliteStore, StoreError> {
@@ -36,14 +36,25 @@ fn open_options(data: &DataDir) -> OpenOptions {
     OpenOptions { folders: Some(data.sessions_folder()), ..OpenOptions::default() }
 }
 
-fn open_sqlite(data: &DataDir, options: &OpenOptions) -> Result<SqliteStore, Failure> {
+/// The options are a file's.
+fn open_with(data: &DataDir, options: &OpenOptions) -> Result<Arc<dyn Store>, Failure> {
     let masking = StoreSettings::read(data)?.masking();
-    Ok(SqliteStore::open_with(&data.database_file(), options)?.with_masking(masking))
+    if let Some(store) = data.database() {
+        return Ok(Arc::new(store.clone().with_masking(masking)));
+    }
+    if data.store_url().is_some() {
+        return Err(database::not_here("this command"));
+    }
+    Ok(Arc::new(SqliteStore::open_with(&data.database_file(), options)?.with_masking(masking)))
 }
 
 /// Whether there is a store. Fails where one is missing but has left traces, so that nobody starts a new one over
 /// it.
 pub(crate) fn has_store(data: &DataDir) -> Result<bool, Failure> {
+    if data.store_url().is_some() {
+        // Connecting made it.
+        return Ok(true);
+    }
     let path = data.database_file();
     if path.exists() {
         return Ok(true);
@@ -78,14 +89,22 @@ pub(crate) fn engine_builder(data: &DataDir) -> Result<EngineBuilder, Failure> {
 /// For the proxy: requests hardly wait for a lock and are recorded once it is released.
 pub(crate) fn proxy_engine_builder(data: &DataDir) -> Result<EngineBuilder, Failure> {
     let options = OpenOptions { lock_wait: Some(REQUEST_LOCK_WAIT), ..open_options(data) };
-    builder_with_store(Arc::new(open_sqlite(data, &options)?), data)
+    builder_with_store(open_with(data, &options)?, data)
 }
 
 fn builder_with_store(store: Arc<dyn Store>, data: &DataDir) -> Result<EngineBuilder, Failure> {
-    let views = FolderViews::start(data.sessions_folder(), store.clone());
     let keyring = Arc::new(keys::load_or_create(data)?);
-    let builder = Engine::builder(store).views(views).keyring(keyring).project_finder(Arc::new(GitFolders));
+    let builder = with_folders(Engine::builder(store.clone()), store, data);
+    let builder = builder.keyring(keyring).project_finder(Arc::new(GitFolders));
     Ok(embedder::with_embedder(builder, embedder::from_env()?.as_ref()))
+}
+
+/// With live session folders, if the store is a file beside them: what is in a database is many machines'.
+pub(crate) fn with_folders(builder: EngineBuilder, store: Arc<dyn Store>, data: &DataDir) -> EngineBuilder {
+    match data.database() {
+        Some(_) => builder,
+        None => builder.views(FolderViews::start(data.sessions_folder(), store)),
+    }
 }
 
 /// An engine for reading; writes nothing but index data.

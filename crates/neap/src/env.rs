@@ -5,11 +5,15 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use neap_core::base::ids::{AgentId, SessionId};
+use neap_postgres::PostgresStore;
 
+use crate::database;
 use crate::out::Failure;
 
 /// Same as `--data-dir`.
 pub(crate) const NEAP_DATA_DIR: &str = "NEAP_DATA_DIR";
+/// Same as `--store`.
+pub(crate) const NEAP_STORE: &str = "NEAP_STORE";
 /// Same as `--key-file`.
 pub(crate) const NEAP_KEY_FILE: &str = "NEAP_KEY_FILE";
 /// A signing key in hexadecimal; a key file takes precedence.
@@ -77,12 +81,15 @@ const PATH: &str = "PATH";
 pub(crate) const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 const XDG_DATA_HOME: &str = "XDG_DATA_HOME";
 
-/// The data directory: the database, session folders, keys and settings.
+/// The data directory: the store, session folders, keys and settings.
 #[derive(Debug, Clone)]
 pub(crate) struct DataDir {
     root: PathBuf,
     key_file: Option<PathBuf>,
     agent: AgentId,
+    /// Where the store is, if not in a file here.
+    store_url: Option<String>,
+    database: Option<PostgresStore>,
 }
 
 /// Not validated here: a value that is not UTF-8 is refused when the key is parsed.
@@ -141,13 +148,41 @@ impl DataDir {
         let data = requested
             .or_else(|| under(XDG_DATA_HOME, "neap"))
             .or_else(|| under(HOME, ".local/share/neap"))
-            .map(|root| Self { root, key_file: key_file.filter(|path| !path.as_os_str().is_empty()), agent })
+            .map(|root| {
+                let key_file = key_file.filter(|path| !path.as_os_str().is_empty());
+                Self { root, key_file, agent, store_url: var(NEAP_STORE), database: None }
+            })
             .ok_or_else(|| {
                 Failure::new("cannot choose a data directory: there is no home directory")
                     .hint(format!("name one with --data-dir or {NEAP_DATA_DIR}"))
             })?;
         data.check_is_directory()?;
         Ok(data)
+    }
+
+    /// With the store that `--store` or the environment names. It is connected to by [`connected`](Self::connected).
+    pub(crate) fn with_store(self, url: Option<String>) -> Result<Self, Failure> {
+        let store_url = url.or(self.store_url);
+        store_url.as_deref().map(database::check_url).transpose()?;
+        Ok(Self { store_url, ..self })
+    }
+
+    /// Connects to the store's database, if it is in one.
+    pub(crate) async fn connected(self) -> Result<Self, Failure> {
+        let database = match &self.store_url {
+            Some(url) => Some(database::open(url).await?),
+            None => None,
+        };
+        Ok(Self { database, ..self })
+    }
+
+    /// The URL may have a password.
+    pub(crate) fn store_url(&self) -> Option<&str> {
+        self.store_url.as_deref()
+    }
+
+    pub(crate) fn database(&self) -> Option<&PostgresStore> {
+        self.database.as_ref()
     }
 
     pub(crate) fn database_file(&self) -> PathBuf {

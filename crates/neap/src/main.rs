@@ -8,6 +8,7 @@ mod app;
 mod background;
 mod cli;
 mod cmd;
+mod database;
 mod dates;
 mod embedder;
 mod env;
@@ -85,39 +86,40 @@ fn main() -> ExitCode {
 }
 
 async fn run(cli: Cli) -> Result<ExitCode, Failure> {
-    let Cli { data_dir, key_file, agent, json, command } = cli;
+    let Cli { data_dir, store, key_file, agent, json, command } = cli;
     // Resolved only by commands that need it: the others work without a data directory.
-    let data = || env::DataDir::resolve(data_dir.clone(), key_file.clone(), &agent);
+    let folder = || env::DataDir::resolve(data_dir.clone(), key_file.clone(), &agent)?.with_store(store.clone());
+    let data = async || folder()?.connected().await;
     let command = match command {
         TopLevel::Shown(command) => command,
-        TopLevel::Hidden(HiddenCommand::Hook(_)) => return cmd::hook::print_errors(&data()?, json),
-        TopLevel::Hidden(HiddenCommand::EmbedWaiting) => return cmd::import::embed_waiting(&data()?).await,
+        TopLevel::Hidden(HiddenCommand::Hook(_)) => return cmd::hook::print_errors(&folder()?, json),
+        TopLevel::Hidden(HiddenCommand::EmbedWaiting) => return cmd::import::embed_waiting(&data().await?).await,
         TopLevel::Hidden(HiddenCommand::Completions(args)) => return cmd::completions::run(&args),
     };
     match command {
-        Command::Chat(args) => cmd::chat::run(&data()?, args, json).await,
+        Command::Chat(args) => cmd::chat::run(&data().await?, args, json).await,
         Command::Demo(args) => cmd::demo::run(&args, json).await,
-        Command::Run(args) => cmd::run::run(&data()?, args, json).await,
-        Command::Serve(args) => cmd::serve::run(&data()?, args).await,
-        Command::Ui(args) => cmd::ui::run(&data()?, args, json).await,
-        Command::Mcp(args) => cmd::mcp::run(&data()?, args).await,
-        Command::Install(args) => cmd::install::run(&data()?, data_dir.as_deref(), &agent, &args, json),
-        Command::Import(args) => cmd::import::run(&data()?, &args, json).await,
-        Command::Search(args) => cmd::search::run(&data()?, &args, json).await,
-        Command::Context(args) => cmd::context::run(&data()?, &args, json).await,
-        Command::Explain(args) => cmd::explain::run(&data()?, &args, json).await,
-        Command::Report(args) if args.live => cmd::watch::run(&data()?, args.watch, json).await,
-        Command::Report(args) => cmd::report::run(&data()?, &args, json).await,
-        Command::Remember(args) => cmd::remember::run(&data()?, args, json).await,
-        Command::Recall(args) => cmd::recall::run(&data()?, args, json).await,
-        Command::Session(args) => cmd::session::run(&data()?, args, json).await,
-        Command::Memory(args) => cmd::memory::run(&data()?, args, json).await,
+        Command::Run(args) => cmd::run::run(&data().await?, args, json).await,
+        Command::Serve(args) => cmd::serve::run(&data().await?, args).await,
+        Command::Ui(args) => cmd::ui::run(&data().await?, args, json).await,
+        Command::Mcp(args) => cmd::mcp::run(&data().await?, args).await,
+        Command::Install(args) => cmd::install::run(&folder()?, data_dir.as_deref(), &agent, &args, json),
+        Command::Import(args) => cmd::import::run(&data().await?, &args, json).await,
+        Command::Search(args) => cmd::search::run(&data().await?, &args, json).await,
+        Command::Context(args) => cmd::context::run(&data().await?, &args, json).await,
+        Command::Explain(args) => cmd::explain::run(&data().await?, &args, json).await,
+        Command::Report(args) if args.live => cmd::watch::run(&folder()?, args.watch, json).await,
+        Command::Report(args) => cmd::report::run(&data().await?, &args, json).await,
+        Command::Remember(args) => cmd::remember::run(&data().await?, args, json).await,
+        Command::Recall(args) => cmd::recall::run(&data().await?, args, json).await,
+        Command::Session(args) => cmd::session::run(&data().await?, args, json).await,
+        Command::Memory(args) => cmd::memory::run(&data().await?, args, json).await,
         Command::Store(args) => match args.what {
-            StoreSubcommand::Doctor(args) => cmd::doctor::run(&data()?, &args, json).await,
-            StoreSubcommand::Rebuild(args) => cmd::rebuild::run(&data()?, &args, json).await,
-            StoreSubcommand::Keys(args) => cmd::keys::run(&data()?, &args, json),
-            StoreSubcommand::Settings(args) => cmd::settings::run(&data()?, &args, json),
+            StoreSubcommand::Doctor(args) => cmd::doctor::run(&data().await?, &args, json).await,
+            StoreSubcommand::Rebuild(args) => cmd::rebuild::run(&data().await?, &args, json).await,
+            StoreSubcommand::Keys(args) => cmd::keys::run(&folder()?, &args, json),
+            StoreSubcommand::Settings(args) => cmd::settings::run(&folder()?, &args, json),
         },
-        Command::Lab(args) => cmd::lab::run(data, args.what, json).await,
+        Command::Lab(args) => cmd::lab::run(folder, args.what, json).await,
     }
 }

@@ -166,8 +166,8 @@ mod tests {
         for n in 1..=events {
             let recorded =
                 RecordedEvent { seq: Seq(n), at: Stamp(9), event: SessionEvent::Scrubbed { events: n }.into() };
-            let row = events::EventRow::new(&recorded).expect("an event is JSON");
-            row.insert(&db, 1).expect("a row is added");
+            let row = neap_store::backend::event_row::EventRow::new(&recorded).expect("an event is JSON");
+            events::insert(&db, 1, &row).expect("a row is added");
         }
         db
     }

@@ -9,11 +9,11 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, params};
 
 use super::super::cold::{Block, unpack};
-use super::super::events;
 use super::super::reader::StreamReader;
 use super::page_rows::{Row, Value, rows};
 use super::pages::Pages;
 use neap_store::StoredEvent;
+use neap_store::backend::event_row;
 
 pub(super) struct Gathered {
     names: BTreeMap<i64, String>,
@@ -211,11 +211,10 @@ impl SalvagedRow {
         }
         match &self.content {
             RowContent::Event { at, body, is_packed: false, .. } => {
-                i64::from(events::row_checksum(self.last, *at, body)) == self.sum
+                i64::from(event_row::row_checksum(self.last, *at, body)) == self.sum
             }
-            RowContent::Event { at, body, is_packed: true, .. } => {
-                unpack(body).is_ok_and(|plain| i64::from(events::row_checksum(self.last, *at, &plain)) == self.sum)
-            }
+            RowContent::Event { at, body, is_packed: true, .. } => unpack(body)
+                .is_ok_and(|plain| i64::from(event_row::row_checksum(self.last, *at, &plain)) == self.sum),
             RowContent::Block { body, .. } => Block::read(self.first, self.last, self.sum, body).is_whole(),
         }
     }

@@ -1,5 +1,7 @@
 //! Selects candidate texts, the same on every backend (I9): rarer terms first, then newer texts. The core ranks.
 
+use std::cmp::Ordering;
+
 /// A term is common if more than one text in this many has it.
 const COMMON_ONE_IN: u64 = 4;
 
@@ -18,12 +20,11 @@ pub fn candidates_of_kind(hits: &[Vec<u64>], texts: u64, texts_of_kind: u64, max
     for postings in hits.iter().filter(|postings| is_common(postings)) {
         scores = add_term_scores(&scores, postings, idf_weight(texts, postings.len() as u64), is_new_wanted);
     }
-    let best = |a: &(u64, u64), b: &(u64, u64)| (b.1, b.0).cmp(&(a.1, a.0));
     if scores.len() > max {
-        scores.select_nth_unstable_by(max, best);
+        scores.select_nth_unstable_by(max, by_score);
         scores.truncate(max);
     }
-    scores.sort_unstable_by(best);
+    scores.sort_unstable_by(by_score);
     scores.into_iter().map(|(text, _)| text).collect()
 }
 
@@ -64,40 +65,80 @@ pub struct TermSearch<'a> {
     pub visits_max: usize,
 }
 
-impl TermSearch<'_> {
+impl<'a> TermSearch<'a> {
     /// Scores the texts that `postings` returns per term (each list sorted), rarest term first, whole if it fits
     /// into the remaining visits. The result is sorted by text.
     pub fn score_texts<E>(
         &self,
         mut postings: impl FnMut(&str, Visit) -> Result<Vec<u64>, E>,
     ) -> Result<Vec<(u64, u64)>, E> {
+        let mut visits = self.visits();
+        while let Some((term, visit)) = visits.next(1).pop() {
+            visits.add(postings(term, visit)?);
+        }
+        Ok(visits.scores)
+    }
+
+    /// The same step by step: ask for what to visit next, and add what was found, term by term.
+    pub fn visits(&self) -> TermVisits<'a> {
         let mut order: Vec<(u64, &str)> =
             self.texts_with.iter().copied().zip(self.terms.iter().map(String::as_str)).collect();
         order.retain(|(with, term)| *with > 0 && is_term(term));
         order.sort_unstable();
-        let (mut scores, mut left) = (Vec::new(), self.visits_max);
-        for (with, term) in order {
-            let weight = idf_weight(self.texts, with);
-            let visit = match usize::try_from(with) {
-                _ if self.is_narrow => Visit::Newest(left.saturating_add(1)),
-                Ok(with) if with <= left => Visit::All,
-                Ok(_) | Err(_) if scores.is_empty() => Visit::Newest(left),
-                Ok(_) | Err(_) => break,
-            };
-            let mut found = postings(term, visit)?;
-            if self.is_narrow && found.len() > left {
-                if !scores.is_empty() {
-                    break;
+        order.reverse();
+        let (texts, is_narrow, left) = (self.texts, self.is_narrow, self.visits_max);
+        TermVisits { order, texts, is_narrow, left, scores: Vec::new() }
+    }
+}
+
+pub struct TermVisits<'a> {
+    /// With its document frequency, the next last.
+    order: Vec<(u64, &'a str)>,
+    texts: u64,
+    is_narrow: bool,
+    left: usize,
+    /// Sorted by text.
+    pub scores: Vec<(u64, u64)>,
+}
+
+impl<'a> TermVisits<'a> {
+    /// The terms to visit next, at most `max`: one, or more if all of them are visited whatever is found.
+    pub fn next(&self, max: usize) -> Vec<(&'a str, Visit)> {
+        let mut next = Vec::new();
+        let mut left = self.left as u64;
+        for (with, term) in self.order.iter().rev().take(max) {
+            let visit = if self.is_narrow {
+                // Its frequency among the few that are searched is not known; too much is cut off later.
+                Visit::Newest(self.left.saturating_add(1))
+            } else if *with <= left {
+                left -= with;
+                Visit::All
+            } else {
+                if next.is_empty() && self.scores.is_empty() {
+                    next.push((*term, Visit::Newest(self.left)));
                 }
-                found.drain(..found.len() - left);
-            }
-            left = left.saturating_sub(found.len());
-            scores = add_term_scores(&scores, &found, weight, true);
-            if left == 0 {
                 break;
-            }
+            };
+            next.push((*term, visit));
         }
-        Ok(scores)
+        next
+    }
+
+    /// Adds the texts with the next term, sorted.
+    pub fn add(&mut self, mut found: Vec<u64>) {
+        let Some((with, _)) = self.order.pop() else { return };
+        if self.is_narrow && found.len() > self.left {
+            if !self.scores.is_empty() {
+                self.order.clear();
+                return;
+            }
+            found.drain(..found.len() - self.left);
+        }
+        self.left = self.left.saturating_sub(found.len());
+        self.scores = add_term_scores(&self.scores, &found, idf_weight(self.texts, with), true);
+        if self.left == 0 {
+            self.order.clear();
+        }
     }
 }
 
@@ -107,15 +148,14 @@ pub fn top_scored<E>(
     max: usize,
     admits: Option<&mut dyn FnMut(u64) -> Result<bool, E>>,
 ) -> Result<Vec<u64>, E> {
-    let better = |a: &(u64, u64), b: &(u64, u64)| (b.1, b.0).cmp(&(a.1, a.0));
     let Some(admits) = admits else {
         if scores.len() > max {
-            scores.select_nth_unstable_by(max, better);
+            scores.select_nth_unstable_by(max, by_score);
             scores.truncate(max);
         }
         return Ok(scores.into_iter().map(|(text, _)| text).collect());
     };
-    scores.sort_unstable_by(better);
+    scores.sort_unstable_by(by_score);
     let mut chosen = Vec::new();
     for (text, _) in scores {
         if chosen.len() >= max {
@@ -126,6 +166,11 @@ pub fn top_scored<E>(
         }
     }
     Ok(chosen)
+}
+
+/// Higher scores first, then newer texts.
+pub fn by_score(a: &(u64, u64), b: &(u64, u64)) -> Ordering {
+    (b.1, b.0).cmp(&(a.1, a.0))
 }
 
 /// Inverse document frequency as an integer, so that sums do not depend on their order.

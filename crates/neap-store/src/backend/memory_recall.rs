@@ -8,6 +8,7 @@ use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, RecallRespo
 
 use crate::backend::candidates::{candidates_of_kind, is_term};
 use crate::backend::derived::Derived;
+use crate::backend::rowids;
 use neap_core::recall::TextKey;
 
 /// Which searches find a memory.
@@ -49,6 +50,40 @@ pub type KindCounts = BTreeMap<MemoryKind, u64>;
 
 /// For each kind and each term of a request, the sorted numbers of the memories that have it.
 pub type TermHits = BTreeMap<MemoryKind, Vec<Vec<u64>>>;
+
+/// Sorts the rowids that have each term (each list sorted) by kind; where `within` has a list for a shelf, only
+/// those on it.
+pub fn hits_by_kind(
+    stream: i64,
+    limits: &BTreeMap<MemoryKind, usize>,
+    tiers: &[SearchTier],
+    hits: &[Vec<u64>],
+    within: &BTreeMap<i64, Vec<i64>>,
+) -> TermHits {
+    let mut by_kind: TermHits = limits.keys().map(|kind| (*kind, vec![Vec::new(); hits.len()])).collect();
+    for (kind, of_kind) in &mut by_kind {
+        for tier in tiers {
+            let shelf = rowids::shelf(stream, *kind, *tier);
+            let (first, last) = rowids::shelf_rowid_range(shelf);
+            for (texts, numbers) in hits.iter().zip(&mut *of_kind) {
+                let start = texts.partition_point(|text| (*text as i64) < first);
+                let end = texts.partition_point(|text| (*text as i64) <= last);
+                let is_within = |text: &&u64| {
+                    within.get(&shelf).is_none_or(|within| within.binary_search(&(**text as i64)).is_ok())
+                };
+                numbers.extend(texts[start..end].iter().filter(is_within).map(|text| text - first as u64));
+            }
+        }
+        of_kind.iter_mut().for_each(|numbers| numbers.sort_unstable());
+    }
+    by_kind
+}
+
+/// First and last time of what a request searches.
+pub fn time_span(request: &RecallRequest) -> (i64, i64) {
+    let first = request.from.map_or(i64::MIN, |from| from.0);
+    (first, request.until.map_or(i64::MAX, |until| until.0.saturating_sub(1)))
+}
 
 /// Document frequency of each term over all kinds.
 pub fn texts_with(hits: &TermHits, terms: usize) -> Vec<u64> {

@@ -9,6 +9,7 @@
 //! baseline machine.
 
 mod hamming;
+mod loaded;
 mod mean_vector;
 mod scan;
 mod sign_bits;
@@ -21,6 +22,7 @@ use neap_core::base::ids::Stamp;
 use neap_core::recall::{Embedding, TextKind, cosine, dot};
 use pulp::{Arch, NullaryFnOnce};
 
+pub use loaded::{LoadedVectors, VectorRow};
 pub use mean_vector::MeanVector;
 pub use scan::{VectorFilter, VectorScan};
 use sign_bits::SignBits;

@@ -51,7 +51,7 @@ const FORMER_NAMES: [(&str, &str); 16] = [
     ("keys", "store keys"),
 ];
 
-const GLOBAL_OPTIONS_WITH_VALUE: [&str; 3] = ["--data-dir", "--key-file", "--agent"];
+const GLOBAL_OPTIONS_WITH_VALUE: [&str; 4] = ["--data-dir", "--store", "--key-file", "--agent"];
 
 /// Replaces a former name among the arguments; returns it with the present one.
 pub(crate) fn replace_former_name(arguments: &mut Vec<OsString>) -> Option<(&'static str, &'static str)> {

@@ -33,7 +33,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::app::parse_setting;
-use crate::env::{NEAP_AGENT, NEAP_DATA_DIR, NEAP_KEY_FILE, NEAP_MEM_DEBUG, NEAP_SUMMARY_MODEL};
+use crate::env::{NEAP_AGENT, NEAP_DATA_DIR, NEAP_KEY_FILE, NEAP_MEM_DEBUG, NEAP_STORE, NEAP_SUMMARY_MODEL};
 
 /// Version and commit, for bug reports.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("NEAP_COMMIT"), ")");
@@ -45,6 +45,10 @@ pub(crate) struct Cli {
     /// Data directory [default: ~/.local/share/neap]
     #[arg(long, global = true, display_order = 901, env = NEAP_DATA_DIR, hide_env_values = true, value_name = "DIR")]
     pub(crate) data_dir: Option<PathBuf>,
+
+    /// Database with the store, as postgres://user:password@host/name, instead of a file in the data directory
+    #[arg(long, global = true, hide = true, env = NEAP_STORE, hide_env_values = true, value_name = "URL")]
+    pub(crate) store: Option<String>,
 
     /// File with the keys that sign tool results
     #[arg(long, global = true, display_order = 902, env = NEAP_KEY_FILE, hide_env_values = true, value_name = "FILE")]

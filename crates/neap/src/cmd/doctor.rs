@@ -7,6 +7,7 @@ use std::time::SystemTime;
 use neap_core::base::ids::SessionId;
 use neap_engine::verify_results;
 use neap_model::envelope::Keyring;
+use neap_postgres::PostgresStore;
 use neap_sqlite::{FileMismatch, SqliteStore, find_mismatch, salvage};
 use neap_store::{AgentInfo, Finding, Maintenance, SessionInfo, Severity, StoreError, folder};
 use serde_json::{Value, json};
@@ -57,6 +58,9 @@ pub(crate) async fn run(data: &DataDir, args: &OptionalSessionArgs, json: bool) 
 /// Examines again if somebody wrote meanwhile, or closed the store, which removes its log: then what was found, or that
 /// it could not be read, may be wrong.
 async fn examine_settled(data: &DataDir, only: Option<&SessionId>) -> Result<Examination, Failure> {
+    if let Some(store) = data.database() {
+        return examine_database(store, only).await;
+    }
     let database = data.database_file();
     for _ in 1..ATTEMPTS_MAX {
         let before = file_versions(&database);
@@ -78,6 +82,20 @@ fn file_versions(database: &Path) -> [Option<(u64, SystemTime)>; 2] {
     let mut log = database.as_os_str().to_owned();
     log.push("-wal");
     [version(database), version(Path::new(&log))]
+}
+
+/// On one snapshot, so nobody's writing disturbs it. A database has no files or folders beside it.
+async fn examine_database(store: &PostgresStore, only: Option<&SessionId>) -> Result<Examination, Failure> {
+    let mut sessions = store.sessions().await?;
+    if let Some(id) = only {
+        sessions.retain(|info| info.session == *id);
+        if sessions.is_empty() {
+            return Err(neap_engine::EngineError::NoSession(id.clone().into()).into());
+        }
+    }
+    let agents = if only.is_none() { store.agents().await? } else { Vec::new() };
+    let findings = store.examine(only.map(|id| &**id)).await?;
+    Ok(Examination { findings, sessions, agents, hint: None })
 }
 
 async fn examine(data: &DataDir, only: Option<&SessionId>) -> Result<Examination, Failure> {

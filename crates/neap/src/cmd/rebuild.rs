@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use neap_core::base::ids::{AgentId, SessionId, Stamp};
 use neap_engine::{Clock, SystemClock};
+use neap_postgres::PostgresStore;
 use neap_sqlite::{FileMismatch, SqliteStore, find_mismatch, salvage, set_aside};
 use neap_store::folder::{self, FolderRebuild};
 use neap_store::{Finding, Maintenance, Severity, StoreError};
@@ -14,12 +15,16 @@ use serde_json::json;
 use super::doctor;
 use crate::app;
 use crate::cli::RebuildArgs;
+use crate::database;
 use crate::env::DataDir;
 use crate::out::{self, Failure};
 
 pub(crate) async fn run(data: &DataDir, args: &RebuildArgs, json: bool) -> Result<ExitCode, Failure> {
     let only = args.session.as_deref().map(app::parse_session_id).transpose()?;
     let now = SystemClock.now();
+    if let Some(store) = data.database() {
+        return rebuild_database(store, only.as_ref(), args.set_aside, json).await;
+    }
     let (database, folders) = (data.database_file(), data.sessions_folder());
     let mut renamed = Vec::new();
     if args.set_aside {
@@ -52,6 +57,41 @@ pub(crate) async fn run(data: &DataDir, args: &RebuildArgs, json: bool) -> Resul
         return salvage_store(data, &first.what, now, json).await;
     }
     rebuild(&store, &folders, only.as_ref(), renamed, (now, args.set_aside), json).await
+}
+
+/// A database has no files or folders beside it.
+async fn rebuild_database(
+    store: &PostgresStore,
+    only: Option<&SessionId>,
+    sets_aside: bool,
+    json: bool,
+) -> Result<ExitCode, Failure> {
+    if sets_aside {
+        return Err(database::not_here("--set-aside"));
+    }
+    let mut findings: Vec<Finding> = Vec::new();
+    let mut rebuilt = Vec::new();
+    for info in store.sessions().await?.into_iter().filter(|info| only.is_none_or(|id| *id == info.session)) {
+        findings.extend(store.rebuild(&info.session).await?);
+        rebuilt.push(info.session);
+    }
+    if let (Some(id), true) = (only, rebuilt.is_empty()) {
+        return Err(neap_engine::EngineError::NoSession(id.clone().into()).into());
+    }
+    let agents = if only.is_none() { store.agents().await? } else { Vec::new() };
+    for info in &agents {
+        findings.extend(store.rebuild(&info.agent.stream()).await?);
+    }
+    let damaged = findings.iter().any(|finding| finding.severity == Severity::Damaged);
+    if json {
+        let agents: Vec<&AgentId> = agents.iter().map(|info| &info.agent).collect();
+        out::print_json(&json!({"rebuilt": rebuilt, "agents": agents, "renamed": [], "findings": findings}))?;
+    } else {
+        rebuilt.iter().for_each(|id| out::print_line(format!("rebuilt {id}")));
+        agents.iter().for_each(|info| out::print_line(format!("rebuilt the memories of {}", info.agent)));
+        findings.iter().for_each(|finding| out::print_line(doctor::render(finding)));
+    }
+    Ok(ExitCode::from(if damaged { 2 } else { 0 }))
 }
 
 async fn rebuild(

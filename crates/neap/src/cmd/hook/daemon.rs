@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use neap_core::base::digest::Digest;
 use neap_core::base::project_id::Place;
 use neap_engine::Engine;
 use neap_model::transcript::Program;
@@ -17,6 +18,17 @@ use crate::files;
 
 /// Longest event, in bytes; it may include a tool result.
 pub(super) const EVENT_BYTES_MAX: u64 = 64 << 20;
+
+/// The store that a process has open: a file, or a database by its URL.
+fn store_id(data: &DataDir) -> Option<(u64, u64)> {
+    let Some(url) = data.store_url() else { return files::file_id(&data.database_file()) };
+    let (halves, _) = Digest::of("store", &[url.as_bytes()]).bytes().as_chunks::<8>();
+    halves
+        .first()
+        .copied()
+        .zip(halves.get(1).copied())
+        .map(|(a, b)| (u64::from_le_bytes(a), u64::from_le_bytes(b)))
+}
 
 /// Precedes an event. The server ignores a request of another version, agent or program, and one for a database
 /// file other than the one it has open.
@@ -38,7 +50,7 @@ impl RequestHeader {
     fn new(data: &DataDir, program: Option<Program>) -> Self {
         let program = program.map(|program| program.as_str().to_owned());
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        let (agent, store) = (data.agent().to_string(), files::file_id(&data.database_file()));
+        let (agent, store) = (data.agent().to_string(), store_id(data));
         Self { version, agent, store, program, came: None, place: None }
     }
 }
@@ -58,7 +70,7 @@ struct HookServer {
 
 impl HookServer {
     fn new(data: &DataDir, engine: &Engine) -> Self {
-        let store = files::file_id(&data.database_file());
+        let store = store_id(data);
         Self { data: data.clone(), engine: engine.clone(), store, event_lock: Arc::default() }
     }
 

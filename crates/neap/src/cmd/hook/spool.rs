@@ -123,6 +123,7 @@ pub(super) fn catch_up(data: &DataDir) {
 fn open_and_record(data: &DataDir) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
+    let data = &runtime.block_on(data.clone().connected()).map_err(|failure| failure.to_string())?;
     let engine = open_engine(data, true)?;
     runtime.block_on(record_pending(data, &engine))
 }

@@ -9,7 +9,6 @@ use neap_core::client::transcript::HookTranscript;
 use neap_engine::{Clock, Engine, SystemClock};
 use neap_model::hook::{HookEvent, HookKind, HookReply};
 use neap_model::transcript::Program;
-use neap_store::folder::FolderViews;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -95,6 +94,7 @@ impl HookTask {
     pub(super) fn run_standalone(&self, data: &DataDir) -> Result<Option<String>, String> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| self.error_text(&error))?;
+        let data = &runtime.block_on(data.clone().connected()).map_err(|error| self.error_text(&error))?;
         let engine =
             open_engine(data, self.moment.actions().updates_folder).map_err(|error| self.error_text(&error))?;
         runtime.block_on(async {
@@ -177,9 +177,5 @@ pub(super) fn open_engine(data: &DataDir, updates_folder: bool) -> Result<Engine
         Engine::builder(store.clone()).agent(data.agent().clone(), agent_profile::load(data).map_err(text)?);
     let builder = builder.keyring(Arc::new(keys::load_or_create(data).map_err(text)?));
     let builder = builder.project_finder(Arc::new(GitFolders));
-    Ok(if updates_folder {
-        builder.views(FolderViews::start(data.sessions_folder(), store)).build()
-    } else {
-        builder.build()
-    })
+    Ok(if updates_folder { app::with_folders(builder, store, data).build() } else { builder.build() })
 }

@@ -32,7 +32,9 @@ async fn list(data: &DataDir, project: Option<&str>, json: bool) -> Result<ExitC
     let (mut sessions, mut lost) = (Vec::new(), Vec::new());
     if app::has_store(data)? {
         let engine = app::read_engine(data)?;
-        lost = folder::newer_folders(engine.store().as_ref(), &data.sessions_folder()).await?;
+        if data.database().is_none() {
+            lost = folder::newer_folders(engine.store().as_ref(), &data.sessions_folder()).await?;
+        }
         sessions = engine.sessions().await?;
     }
     match project.map(|name| Asked::of(Some(name))).transpose()? {

@@ -1,40 +1,41 @@
-//! A commit encoded as rows, before it queues for the writer: nobody waits for another's encoding.
+//! A commit encoded as rows, before it waits for anything: nobody waits for another's encoding.
 
-use neap_core::base::ids::{EffortId, Seq, StreamId, TurnNo};
+use neap_core::base::ids::{EffortId, Seq, Stamp, StreamId, TurnNo};
+use neap_core::base::project_id::ProjectId;
 use neap_core::client::HistoryLink;
-use neap_core::memory::{MemoryEvent, MemoryId};
+use neap_core::memory::{Memory, MemoryEvent, MemoryId};
 use neap_core::session::event::{EffortEvent, Event};
-use neap_core::session::project::{ExchangeRow, Projection};
+use neap_core::session::project::{ExchangeRow, MemoryRow, Projection};
+use neap_core::session::state::SessionHead;
 
-use super::derived_rows::HeadRow;
-use super::events::EventRow;
-use super::memories::PreparedMemory;
-use neap_store::backend::card::IndexEntry;
-use neap_store::backend::derived::{links, turn_id, undone_turn, withheld_turn};
-use neap_store::{Commit, StoreError, check_commit};
+use super::card::IndexEntry;
+use super::derived::{links, turn_id, undone_turn, withheld_turn};
+use super::event_row::EventRow;
+use super::memory_recall::SearchTier;
+use crate::{Commit, StoreError, check_commit};
 
 /// Above this much text, encoding would hold up other tasks.
 const INLINE_BYTES_MAX: usize = 64 << 10;
 
-pub(super) struct PreparedCommit {
-    pub(super) stream: StreamId,
-    pub(super) expected: Seq,
-    pub(super) events: Vec<EventRow>,
-    pub(super) turn_ids: Vec<(String, TurnNo)>,
-    pub(super) links: Vec<HistoryLink>,
-    pub(super) head: HeadRow,
-    pub(super) efforts: Vec<(EffortId, String)>,
-    pub(super) exchanges: Vec<ExchangeRow>,
-    pub(super) memories: Vec<PreparedMemory>,
-    pub(super) erased: Vec<MemoryId>,
-    pub(super) memory_events: Vec<(MemoryId, i64)>,
-    pub(super) texts: Vec<IndexEntry>,
-    pub(super) withheld_turns: Vec<TurnNo>,
-    pub(super) undone_turns: Vec<TurnNo>,
+pub struct PreparedCommit {
+    pub stream: StreamId,
+    pub expected: Seq,
+    pub events: Vec<EventRow>,
+    pub turn_ids: Vec<(String, TurnNo)>,
+    pub links: Vec<HistoryLink>,
+    pub head: HeadRow,
+    pub efforts: Vec<(EffortId, String)>,
+    pub exchanges: Vec<ExchangeRow>,
+    pub memories: Vec<PreparedMemory>,
+    pub erased: Vec<MemoryId>,
+    pub memory_events: Vec<(MemoryId, i64)>,
+    pub texts: Vec<IndexEntry>,
+    pub withheld_turns: Vec<TurnNo>,
+    pub undone_turns: Vec<TurnNo>,
 }
 
 impl PreparedCommit {
-    pub(super) async fn new(commit: Commit) -> Result<Self, StoreError> {
+    pub async fn new(commit: Commit) -> Result<Self, StoreError> {
         check_commit(&commit);
         let bytes = commit.projection.rows.texts.iter().map(|text| text.text.len()).sum::<usize>()
             + commit.projection.rows.memories.iter().map(|row| row.text.len()).sum::<usize>();
@@ -82,6 +83,38 @@ impl PreparedCommit {
             withheld_turns,
             undone_turns,
         })
+    }
+}
+
+/// A session's row as it is stored.
+pub struct HeadRow {
+    pub body: String,
+    pub project: Option<ProjectId>,
+}
+
+impl HeadRow {
+    pub fn new(head: &SessionHead) -> Result<Self, serde_json::Error> {
+        Ok(Self { body: serde_json::to_string(head)?, project: head.project.clone() })
+    }
+}
+
+/// A memory's row as it is stored.
+pub struct PreparedMemory {
+    pub id: MemoryId,
+    pub tier: SearchTier,
+    pub at: Stamp,
+    pub due: Option<Stamp>,
+    pub body: String,
+}
+
+impl PreparedMemory {
+    pub fn new(memory: &Memory, due: Option<Stamp>) -> Result<Self, serde_json::Error> {
+        let (id, tier, at) = (memory.id, SearchTier::of(memory.status), memory.created);
+        Ok(Self { id, tier, at, due, body: serde_json::to_string(memory)? })
+    }
+
+    pub fn of(row: &MemoryRow) -> Result<Self, serde_json::Error> {
+        Self::new(&row.memory, row.due)
     }
 }
 
