@@ -1,11 +1,13 @@
 /** Calls about sessions. */
 
-import { ask, type Call, del, download, type Download, get, part, put } from "../call.js";
+import { ask, type Call, del, download, type Download, get, part, postOnce, put } from "../call.js";
 import type {
   Brief,
   ContextQuestion,
+  EntriesAppended,
   Erased,
   Event,
+  NewEntries,
   Original,
   Page,
   Receipt,
@@ -53,6 +55,24 @@ export function previewSessionErasure(session: string): Call<SessionErasure> {
 /** All events of a session, oldest first. */
 export function exportSession(session: string): Download<Event> {
   return download(of(session, "/export"));
+}
+
+/**
+ * Store texts that only the caller reads, at most 256: they come back as they are, and no search finds them.
+ *
+ * One of the session's last keys again stores nothing. Without it, the client makes one up.
+ */
+export function appendEntries(
+  session: string,
+  entries: NewEntries["entries"],
+  options: { key?: string } = {},
+): Call<EntriesAppended> {
+  return postOnce(of(session, "/entries"), { entries }, options.key);
+}
+
+/** What `appendEntries` stored, oldest first, each part with its `seq`; of events after `after`. */
+export function readEntries(session: string, options: { after?: number } = {}): Download<Record<string, unknown>> {
+  return download(of(session, "/entries"), { after: options.after });
 }
 
 /** The recorded events, oldest first. */
