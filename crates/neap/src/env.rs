@@ -223,7 +223,7 @@ impl DataDir {
 
     /// When agents were last heard: a file for each.
     pub(crate) fn heard_folder(&self) -> PathBuf {
-        self.root.join("heard")
+        self.hooks_folder().join("heard")
     }
 
     pub(crate) fn sessions_folder(&self) -> PathBuf {

@@ -64,12 +64,11 @@ fn what_is_learned_later_changes_no_prompt_of_the_past() {
         "service 9 answers 509 after the deployment, help me",
         "the log says nothing",
         "which PostgreSQL does staging run?",
-        "and what of Redis for sessions?",
     ]);
     neap.ok(&["remember", "Staging runs PostgreSQL 17"]);
     let api = Api::over(neap);
     let last = api.get("/sessions/default/turns/latest/prompt")["blocks"].to_string();
-    for shown in ["Staging runs PostgreSQL 15", "delete production", "Use Redis for sessions"] {
+    for shown in ["Staging runs PostgreSQL 15", "delete production"] {
         assert!(last.contains(shown), "{shown}: {last}");
     }
     assert!(!last.contains("PostgreSQL 17"), "{last}");
