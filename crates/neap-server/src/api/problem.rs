@@ -133,6 +133,7 @@ impl From<StoreError> for Problem {
             | StoreError::Unreadable { .. }
             | StoreError::Lost { .. }
             | StoreError::Newer { .. }
+            | StoreError::Database { .. }
             | StoreError::Failed(_) => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
         };
         tracing::warn!(target: "neap::api", %error, "the store refused a request");
