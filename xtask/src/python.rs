@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use crate::root;
 use crate::test::{make_once, run_ok, run_timed};
 
-const TOOLS: &str = "target/python-hosts";
+const TOOLS: &str = "target/python-libraries";
 const CLIENT: &str = "clients/python";
 /// The libraries are those that the adapters were written for.
 const PACKAGES: [&str; 13] = [
