@@ -79,8 +79,8 @@ export function get<Form>(path: string, query: Record<string, Value> = {}): Call
   return new Call("GET", path + queryText(query), undefined, {}, true);
 }
 
-export function download<Form>(path: string): Download<Form> {
-  return new Download(path, {});
+export function download<Form>(path: string, query: Record<string, Value> = {}): Download<Form> {
+  return new Download(path + queryText(query), {});
 }
 
 export function watch(path: string, lastEventId: string | undefined): Watch {

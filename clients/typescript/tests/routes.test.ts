@@ -52,6 +52,7 @@ const ARGUMENTS: Record<string, string[]> = {
   open_effort: ["session", "name"],
   record_turn: ["session", "message", "reply"],
   append_messages: ["session", "messages"],
+  append_entries: ["session", "entries"],
   search: ["query"],
   expect: ["query", "expect"],
   recall: ["query"],

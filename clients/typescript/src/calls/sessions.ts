@@ -1,11 +1,13 @@
 /** Calls about sessions. */
 
-import { ask, type Call, del, download, type Download, get, part, put } from "../call.js";
+import { ask, type Call, del, download, type Download, get, part, postOnce, put } from "../call.js";
 import type {
   Brief,
   ContextQuestion,
+  EntriesAppended,
   Erased,
   Event,
+  NewEntries,
   Original,
   Page,
   Receipt,
@@ -15,6 +17,13 @@ import type {
   SessionReport,
   Settings,
 } from "../forms/index.js";
+
+/** What a host stored at once. */
+export interface HostEntries {
+  seq: number;
+  at: number;
+  entries: string[];
+}
 
 /** Which part of a list. */
 export interface Paging {
@@ -53,6 +62,20 @@ export function previewSessionErasure(session: string): Call<SessionErasure> {
 /** All events of a session, oldest first. */
 export function exportSession(session: string): Download<Event> {
   return download(of(session, "/export"));
+}
+
+/** Stores texts that only the caller reads: they come back as they are. One of a session's last keys again stores nothing. */
+export function appendEntries(
+  session: string,
+  entries: NewEntries["entries"],
+  options: { key?: string } = {},
+): Call<EntriesAppended> {
+  return postOnce(of(session, "/entries"), { entries }, options.key);
+}
+
+/** What `appendEntries` stored, oldest first; of events after `after`. */
+export function readEntries(session: string, options: { after?: number } = {}): Download<HostEntries> {
+  return download(of(session, "/entries"), { after: options.after });
 }
 
 /** The recorded events, oldest first. */

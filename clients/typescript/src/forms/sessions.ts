@@ -39,6 +39,11 @@ export interface Effort {
   summary_tokens: number | null;
 }
 
+export interface EntriesAppended {
+  recorded: number;
+  seq: number;
+}
+
 export interface Erased {
   erased: boolean;
   events: number;
@@ -98,6 +103,10 @@ export interface ModelTotals {
 
 export interface NewEffort {
   name: string;
+}
+
+export interface NewEntries {
+  entries: string[];
 }
 
 export interface Original {
