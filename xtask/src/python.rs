@@ -8,10 +8,10 @@ use anyhow::{Context, Result};
 use crate::root;
 use crate::test::{make_once, run_ok, run_timed};
 
-const TOOLS: &str = "target/python-hosts";
+const TOOLS: &str = "target/python-libraries";
 const CLIENT: &str = "clients/python";
 /// The libraries are those that the adapters were written for.
-const PACKAGES: [&str; 12] = [
+const PACKAGES: [&str; 13] = [
     "httpx==0.28.1",
     "pytest==9.2.0",
     "typing_extensions==4.16.0",
@@ -24,6 +24,7 @@ const PACKAGES: [&str; 12] = [
     "anthropic==2.10.0",
     "claude-agent-sdk==0.2.184",
     "mcp==2.3.0",
+    "pydantic-ai-slim==2.66.0",
 ];
 /// Its wheels have a program of 370 MB, which the tests do not need.
 const FROM_SOURCE: &str = "--no-binary=claude-agent-sdk";

@@ -64,7 +64,7 @@ fn check_installed() -> Result<()> {
         ("target/agents", &["npm"]),
         ("target/schemathesis", &["python3"]),
         ("target/page", &["npm"]),
-        ("target/python-hosts", &["python3"]),
+        ("target/python-libraries", &["python3"]),
         ("target/postgres", &["python3"]),
         (typescript::PACKAGES[0], &["npm"]),
         (typescript::PACKAGES[1], &["npm"]),

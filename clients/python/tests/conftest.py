@@ -20,6 +20,8 @@ def program() -> str:
 def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str) -> Path:
     monkeypatch.setenv("NEAP_BIN", program)
     monkeypatch.setenv("NEAP_DATA_DIR", str(tmp_path / "data"))
+    # In a build for tests the embedder takes its time, and no test here needs it.
+    monkeypatch.setenv("NEAP_EMBEDDER", "none")
     return tmp_path / "data"
 
 

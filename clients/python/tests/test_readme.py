@@ -21,14 +21,20 @@ def run_examples(page: Path, models: list[Any]) -> None:
 
 
 def test_the_examples_for_other_libraries_run(capsys: Any) -> None:
-    for needed in ("agents", "langgraph.graph", "claude_agent_sdk", "anthropic"):
+    for needed in ("agents", "langgraph.graph", "claude_agent_sdk", "anthropic", "pydantic_ai"):
         library(needed)
     import test_host_langgraph
     import test_host_openai
+    from pydantic_ai.messages import ModelResponse, TextPart
+    from pydantic_ai.models.function import FunctionModel
 
-    run_examples(HOSTS, [test_host_openai.Scripted(), test_host_langgraph.Scripted(requests=[]), None, None])
+    def hello(*_: Any) -> ModelResponse:
+        return ModelResponse([TextPart("hello")])
+
+    models = [test_host_openai.Scripted(), test_host_langgraph.Scripted(requests=[]), None, None, FunctionModel(hello)]
+    run_examples(HOSTS, models)
     said = capsys.readouterr().out
-    for part in ("2 items", "Answer 1", "{'text': 'drinks green tea'}", "NeapSessionStore", "1\tport 8443"):
+    for part in ("2 items", "Answer 1", "{'text': 'drinks green tea'}", "NeapSessionStore", "1\tport 8443", "hello 2"):
         assert part in said
 
 

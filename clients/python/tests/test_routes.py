@@ -96,7 +96,7 @@ def test_changes_without_a_key_are_not_repeated() -> None:
         ]
         if call.can_repeat
     }
-    keyed = {"append_messages", "remember"}
+    keyed = {"append_entries", "append_messages", "remember"}
     asking = {"search", "expect", "build_context", "recall", "expect_memory", "explain_recall", "try_pattern"}
     assert repeated == keyed | asking
 

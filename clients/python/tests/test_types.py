@@ -16,7 +16,7 @@ def test_pyright_finds_nothing() -> None:
     if shutil.which("node") is None:
         pytest.skip("pyright runs in Node.js")
     # Without the hosts' libraries it would report them as missing.
-    needs = ("agents", "langgraph.graph", "claude_agent_sdk", "anthropic", "agent.memory_provider")
+    needs = ("agents", "langgraph.graph", "claude_agent_sdk", "anthropic", "agent.memory_provider", "pydantic_ai")
     for needed in needs:
         library(needed)
     command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "-p", str(CLIENT)]

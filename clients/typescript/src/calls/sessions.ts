@@ -18,6 +18,13 @@ import type {
   Settings,
 } from "../forms/index.js";
 
+/** What a host stored at once. */
+export interface HostEntries {
+  seq: number;
+  at: number;
+  entries: string[];
+}
+
 /** Which part of a list. */
 export interface Paging {
   limit?: number | undefined;
@@ -57,11 +64,7 @@ export function exportSession(session: string): Download<Event> {
   return download(of(session, "/export"));
 }
 
-/**
- * Store texts that only the caller reads, at most 256: they come back as they are, and no search finds them.
- *
- * One of the session's last keys again stores nothing. Without it, the client makes one up.
- */
+/** Stores texts that only the caller reads: they come back as they are. One of a session's last keys again stores nothing. */
 export function appendEntries(
   session: string,
   entries: NewEntries["entries"],
@@ -70,8 +73,8 @@ export function appendEntries(
   return postOnce(of(session, "/entries"), { entries }, options.key);
 }
 
-/** What `appendEntries` stored, oldest first, each part with its `seq`; of events after `after`. */
-export function readEntries(session: string, options: { after?: number } = {}): Download<Record<string, unknown>> {
+/** What `appendEntries` stored, oldest first; of events after `after`. */
+export function readEntries(session: string, options: { after?: number } = {}): Download<HostEntries> {
   return download(of(session, "/entries"), { after: options.after });
 }
 

@@ -130,6 +130,7 @@ export interface NewMessages {
 }
 
 export interface NewTurn {
+  at?: number | null;
   author?: Author | null;
   message: string;
   reply: string;

@@ -54,13 +54,19 @@ def explain_turn(session: str, turn: TurnNumber) -> Call[Turn]:
 
 
 def record_turn(
-    session: str, message: str, reply: str, *, author: Author | None = None, turn: str | None = None
+    session: str,
+    message: str,
+    reply: str,
+    *,
+    author: Author | None = None,
+    at: int | None = None,
+    turn: str | None = None,
 ) -> Call[RecordedTurn]:
-    """Record a turn for which the caller ran the model.
+    """Record a turn for which the caller ran the model; `at` is when it was said, if not just now.
 
     `turn` is the caller's own id for it: the same one again records nothing. Without it, the client makes one up.
     """
-    body = {"message": message, "reply": reply, "author": author}
+    body = {"message": message, "reply": reply, "author": author, "at": at}
     return put(of(session, f"/turns/{part(new_id() if turn is None else turn)}"), body)
 
 

@@ -160,6 +160,7 @@ class NewMessages(TypedDict):
 
 
 class NewTurn(TypedDict):
+    at: NotRequired[int | None]
     author: NotRequired[Author | None]
     message: str
     reply: str
