@@ -213,6 +213,8 @@ def test_a_server_that_does_not_answer_in_time_is_unavailable(neap: Neap, data_d
         hasty.health()
         process = process_of(neap)
         process.send_signal(signal.SIGSTOP)
+        # Until it stands still, it answers.
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
         try:
             with pytest.raises(ServerUnavailable, match="did not answer in time") as error:
                 hasty.show_session("auth")
