@@ -41,7 +41,7 @@ pub(crate) fn run() -> Result<()> {
     })?;
     let command = format!("cargo {}", tests.join(" "));
     let mut testing = Command::new("cargo");
-    testing.args(tests).env("NEAP_TEST_SKIPS", &skips);
+    testing.args(tests).arg("--no-fail-fast").env("NEAP_TEST_SKIPS", &skips);
     let server = postgres::Server::start()?;
     testing.envs(server.iter().flat_map(postgres::Server::variables));
     let result = run_timed(&command, &mut testing);

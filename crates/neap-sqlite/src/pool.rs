@@ -14,7 +14,8 @@ const READERS: std::ops::RangeInclusive<usize> = 2..=4;
 
 pub(super) struct ReaderPool {
     location: Arc<StoreLocation>,
-    idle: Mutex<Vec<(Access, Connection)>>,
+    /// Of a store that can be written.
+    idle: Mutex<Vec<Connection>>,
     permits: Arc<Semaphore>,
 }
 
@@ -52,16 +53,15 @@ impl ReaderPool {
     ) -> Result<T, StoreError> {
         let access = self.location.access();
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        // A connection opened on a read-only disk may not see what is written now.
-        let idle = idle.filter(|(opened_for, _)| *opened_for == access);
-        let db = idle.map_or_else(|| self.location.reader(), |(_, db)| Ok(db))?;
+        let db = idle.map_or_else(|| self.location.reader(), Ok)?;
         let result = {
             let snapshot = db.unchecked_transaction().map_err(|e| store_error(&self.location.path, &e))?;
             work(&snapshot).map_err(|stop| stop.into_store_error(&self.location.path))
         };
-        // A failed connection is closed, not reused.
-        if result.is_ok() {
-            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push((access, db));
+        // A failed connection is closed, not reused. One that was opened on a read-only disk may not see what is written
+        // later, and as long as it is open, SQLite lets nobody in this process write.
+        if result.is_ok() && access == Access::Full {
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(db);
         }
         result
     }
