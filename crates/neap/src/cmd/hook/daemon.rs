@@ -22,12 +22,10 @@ pub(super) const EVENT_BYTES_MAX: u64 = 64 << 20;
 /// The store that a process has open: a file, or a database by its URL.
 fn store_id(data: &DataDir) -> Option<(u64, u64)> {
     let Some(url) = data.store_url() else { return files::file_id(&data.database_file()) };
-    let (halves, _) = Digest::of("store", &[url.as_bytes()]).bytes().as_chunks::<8>();
-    halves
-        .first()
-        .copied()
-        .zip(halves.get(1).copied())
-        .map(|(a, b)| (u64::from_le_bytes(a), u64::from_le_bytes(b)))
+    let digest = Digest::of("store", &[url.as_bytes()]);
+    let (halves, _) = digest.bytes().as_chunks::<8>();
+    let [first, second] = *halves else { return None };
+    Some((u64::from_le_bytes(first), u64::from_le_bytes(second)))
 }
 
 /// Precedes an event. The server ignores a request of another version, agent or program, and one for a database
