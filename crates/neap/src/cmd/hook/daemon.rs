@@ -24,11 +24,8 @@ fn store_id(data: &DataDir) -> Option<(u64, u64)> {
     let Some(url) = data.store_url() else { return files::file_id(&data.database_file()) };
     let digest = Digest::of("store", &[url.as_bytes()]);
     let (halves, _) = digest.bytes().as_chunks::<8>();
-    halves
-        .first()
-        .copied()
-        .zip(halves.get(1).copied())
-        .map(|(a, b)| (u64::from_le_bytes(a), u64::from_le_bytes(b)))
+    let [first, second] = *halves else { return None };
+    Some((u64::from_le_bytes(first), u64::from_le_bytes(second)))
 }
 
 /// Precedes an event. The server ignores a request of another version, agent or program, and one for a database
