@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use neap_core::base::access::TenantName;
 use neap_core::base::ids::{AgentId, SessionId};
 
 use crate::out::Failure;
@@ -164,6 +165,20 @@ impl DataDir {
             })?;
         data.check_is_directory()?;
         Ok(data)
+    }
+
+    /// The same for one tenant: a data directory of its own, with a key of its own for tool results.
+    pub(crate) fn of_tenant(&self, tenant: &TenantName, agent: Option<&AgentId>) -> Self {
+        let agent = agent.unwrap_or(&self.agent).clone();
+        match tenant.is_local() {
+            true => Self { agent, ..self.clone() },
+            false => Self { root: self.root.join("tenants").join(tenant.as_str()), key_file: None, agent },
+        }
+    }
+
+    /// Tenants, keys and the audit log.
+    pub(crate) fn access_file(&self) -> PathBuf {
+        self.root.join("access.db")
     }
 
     pub(crate) fn database_file(&self) -> PathBuf {

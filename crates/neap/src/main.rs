@@ -116,6 +116,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
             StoreSubcommand::Keys(args) => cmd::keys::run(&data()?, &args, json),
             StoreSubcommand::Settings(args) => cmd::settings::run(&data()?, &args, json),
         },
+        Command::Access(args) => cmd::access::run(&data()?, args.what, json).await,
         Command::Lab(args) => cmd::lab::run(data, args.what, json).await,
     }
 }

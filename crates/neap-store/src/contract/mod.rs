@@ -1,6 +1,7 @@
 //! The guarantees of [`Store`] as tests, one suite for every backend; each test takes an empty store. What only
 //! one backend can suffer (a flipped byte, a full disk) is tested with that backend.
 
+mod access;
 mod candidates;
 mod commits;
 mod embeddings;
@@ -17,6 +18,7 @@ mod repairs;
 mod searches;
 mod texts;
 
+pub use access::*;
 pub use candidates::*;
 pub use commits::*;
 pub use embeddings::*;
