@@ -24,6 +24,7 @@ mod progress;
 mod project;
 mod settings;
 mod table;
+mod tenant_parts;
 mod terminal_text;
 
 use std::process::ExitCode;
@@ -114,9 +115,9 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
             StoreSubcommand::Doctor(args) => cmd::doctor::run(&data()?, &args, json).await,
             StoreSubcommand::Rebuild(args) => cmd::rebuild::run(&data()?, &args, json).await,
             StoreSubcommand::Keys(args) => cmd::keys::run(&data()?, &args, json),
+            StoreSubcommand::Access(args) => cmd::access::run(&data()?, args.what, json).await,
             StoreSubcommand::Settings(args) => cmd::settings::run(&data()?, &args, json),
         },
-        Command::Access(args) => cmd::access::run(&data()?, args.what, json).await,
         Command::Lab(args) => cmd::lab::run(data, args.what, json).await,
     }
 }

@@ -283,7 +283,7 @@ fn a_message_is_as_long_as_it_may_be() {
 #[test]
 fn the_token_is_in_a_file_or_in_the_environment() {
     use std::os::unix::fs::PermissionsExt;
-    let proxy = Proxy::at("0.0.0.0:0", &["--upstream", NOWHERE], &[]);
+    let proxy = Proxy::at("0.0.0.0:0", &["--without-keys", "--upstream", NOWHERE], &[]);
     let file = proxy.neap.data().join("keys").join("mcp.token");
     let made = std::fs::metadata(&file).expect("a token was made");
     assert_eq!(made.permissions().mode() & 0o777, 0o600);

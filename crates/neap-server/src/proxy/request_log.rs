@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::extract::{ConnectInfo, RawQuery, State};
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, Method, header};
 use axum::response::{IntoResponse, Response};
 use neap_core::client::WireApi;
 use serde::{Deserialize, Serialize};
@@ -109,17 +109,18 @@ pub(super) async fn serve_log(
     RawQuery(query): RawQuery,
 ) -> Response {
     let is_forwarded = FORWARDED.iter().any(|name| headers.contains_key(*name));
-    let is_local = peer.ip().is_loopback() && !is_forwarded && proxy.origin_check.is_local_host(&headers);
-    let elsewhere = (!is_local).then(|| "it does not come from this machine".to_owned());
-    match proxy.origin_check.refusal_reason(&headers).or(elsewhere) {
-        Some(reason) => ProxyError::Forbidden(reason).response(WireApi::Chat),
-        None => {
+    let is_local = peer.ip().is_loopback() && !is_forwarded && proxy.access.is_local_host(&headers);
+    let tenant = match proxy.access.origin_refusal(&headers) {
+        Some(reason) => Err(ProxyError::Forbidden(reason)),
+        None if !is_local => Err(ProxyError::Forbidden("it does not come from this machine".to_owned())),
+        None => proxy.tenant_of(&Method::GET, &headers).await.map(|(_, _, tenant)| tenant),
+    };
+    match tenant {
+        Err(error) => error.response(WireApi::Chat),
+        Ok(tenant) => {
             let query = query.unwrap_or_default();
             let after = query.strip_prefix("after=").and_then(|number| number.parse().ok()).unwrap_or(0);
-            let page = RequestLogPage {
-                waiting: proxy.request_metrics.waiting(),
-                requests: proxy.request_log.after(after),
-            };
+            let page = tenant.requests_after(after);
             let kind = [(header::CONTENT_TYPE, "application/json")];
             (kind, serde_json::to_string(&page).unwrap_or_default()).into_response()
         }

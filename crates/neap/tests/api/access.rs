@@ -160,7 +160,7 @@ fn a_page_for_others_is_not_made_by_mistake() {
 
 #[test]
 fn a_server_for_others_answers_nobody_without_a_token() {
-    let server = Proxy::at("0.0.0.0:0", &[], &[]);
+    let server = Proxy::at("0.0.0.0:0", &["--without-keys"], &[]);
     let port = server.address.rsplit(':').next().expect("a port").to_owned();
     let host = format!("127.0.0.1:{port}");
     for path in ["/api/v1/sessions", "/api/v1/events", "/ui/"] {

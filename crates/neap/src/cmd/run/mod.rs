@@ -6,9 +6,12 @@ mod summary;
 use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::process::{ExitCode, ExitStatus};
+use std::sync::Arc;
 
 use neap_model::caller::Tenancy;
+use neap_server::access::{Access, McpGate};
 use neap_server::proxy::{ProxyLimits, TokenGuard};
+use neap_server::tenants::{TenantParts, Tenants};
 use tokio::process::Command;
 use tokio::sync::oneshot;
 
@@ -19,6 +22,7 @@ use crate::env::{self, DataDir};
 use crate::mcp_token;
 use crate::out::{self, Failure};
 use crate::project::Asked;
+use crate::tenant_parts;
 use agents::{AgentProgram, url_variables};
 
 pub(crate) async fn run(data: &DataDir, args: RunArgs, json: bool) -> Result<ExitCode, Failure> {
@@ -37,7 +41,10 @@ pub(crate) async fn run(data: &DataDir, args: RunArgs, json: bool) -> Result<Exi
     let project = Asked::of(None)?.project();
     let engine = app::proxy_engine_builder(data)?.callers(Tenancy::Single).project(project);
     let guard = TokenGuard::new(token);
-    let server = serve::build_server(data, bound, Vec::new(), &proxy, engine, guard, limits)?;
+    let decider = tenant_parts::decider(data, &proxy, engine)?;
+    let tenants = Tenants::only(TenantParts { proxy: Some(decider), ..TenantParts::default() });
+    let access = Access::new(Vec::new(), Vec::new(), bound.address().port(), McpGate::Closed);
+    let server = bound.into_server(Arc::new(access), Arc::new(tenants), guard, limits)?;
     let url = format!("http://{}", server.address());
     let out_of_reach = agent.and_then(|agent| agent.out_of_reach(env::has_prefix));
     if let Some(reason) = out_of_reach {
