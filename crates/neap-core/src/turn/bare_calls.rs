@@ -37,7 +37,9 @@ fn is_nothing_but_calls(text: &str) -> bool {
         let (body, after) = match marked {
             Some((inner, close)) if !close.is_empty() => inner.split_once(close).unwrap_or((inner, "")),
             Some((inner, _)) => (inner, ""),
-            None => (rest, ""),
+            None => {
+                rest.split_at(MARKS.iter().filter_map(|(open, _)| rest.find(open)).min().unwrap_or(rest.len()))
+            }
         };
         match calls_in(body, is_marked) {
             Some(found) => calls += found,
