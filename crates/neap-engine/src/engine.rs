@@ -10,7 +10,7 @@ use neap_core::base::model_name::ModelName;
 use neap_core::base::policy::Policy;
 use neap_core::base::project_id::ProjectId;
 use neap_core::base::tokens::TokenCounter;
-use neap_core::context::tools::ToolSet;
+use neap_core::context::tools::{ToolSet, ToolSpec};
 use neap_core::context::{check_budget, session_tools};
 use neap_core::memory::knowledge::AgentProfile;
 use neap_core::memory::{AgentHead, Episode};
@@ -130,6 +130,12 @@ impl EngineBuilder {
         self
     }
 
+    /// Tools that hosts of the same sessions offer at other times: a past prompt may have had them.
+    pub fn tools_of_other_hosts(mut self, tools: Vec<ToolSpec>) -> Self {
+        self.parts.other_host_tools = tools;
+        self
+    }
+
     /// Adds the host's tools to the effort tools.
     pub fn host_tools(mut self, tools: Arc<dyn HostTools>) -> Self {
         self.parts.host_tools = tools;
@@ -208,6 +214,7 @@ impl Engine {
             keeps_efforts_by_rule: false,
             clock: Arc::new(SystemClock),
             host_tools: Arc::new(NoHostTools),
+            other_host_tools: Vec::new(),
             project_finder: Arc::new(NoProjects),
             project: None,
             encoding: DEFAULT_ENCODING.to_owned(),

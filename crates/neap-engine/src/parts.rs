@@ -83,6 +83,8 @@ pub(crate) struct Parts {
     pub(crate) keeps_efforts_by_rule: bool,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) host_tools: Arc<dyn HostTools>,
+    /// What other hosts of the same sessions offer.
+    pub(crate) other_host_tools: Vec<ToolSpec>,
     pub(crate) project_finder: Arc<dyn ProjectFinder>,
     /// What new sessions are about, unless their programs tell.
     pub(crate) project: Option<ProjectId>,

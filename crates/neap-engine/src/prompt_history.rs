@@ -139,7 +139,8 @@ impl Engine {
         Ok(None)
     }
 
-    /// An agent that has learned something since is offered other tools now. The record tells which it had.
+    /// An agent that has learned something since is offered other tools now, and so may its host. The record tells
+    /// which it had.
     fn tools_of_then(
         &self,
         now: &ToolSet,
@@ -151,8 +152,14 @@ impl Engine {
         if now.tokens() == recorded {
             return now.clone();
         }
-        let host = self.parts.host_tools.specs();
-        let then = possible_session_tools(state.policy(), &host, counter).find(|tools| tools.tokens() == recorded);
+        let own = self.parts.host_tools.specs();
+        let hosts = [own.clone(), [own, self.parts.other_host_tools.clone()].concat()];
+        let then = hosts.iter().find_map(|host| {
+            // From a model that calls nothing, Neap's tools are withdrawn.
+            let withdrawn = std::iter::once_with(|| ToolSet::host_only(counter, host.clone()));
+            let mut possible = possible_session_tools(state.policy(), host, counter).chain(withdrawn);
+            possible.find(|tools| tools.tokens() == recorded)
+        });
         then.unwrap_or_else(|| now.clone())
     }
 

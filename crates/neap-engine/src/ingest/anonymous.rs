@@ -46,6 +46,7 @@ impl Engine {
             keeps_efforts_by_rule: false,
             clock: clock.clone(),
             host_tools: Arc::new(NoHostTools),
+            other_host_tools: Vec::new(),
             project_finder: Arc::new(NoProjects),
             project: None,
             encoding: self.parts.encoding.clone(),

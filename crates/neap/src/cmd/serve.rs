@@ -18,6 +18,7 @@ use neap_server::proxy::{BoundProxy, Decider, ProxyLimits, ProxyServer, Throttle
 use crate::api_token::{self, ApiTokens};
 use crate::app;
 use crate::cli::{CallersName, OverBudget, ProxyArgs, ServeArgs};
+use crate::cmd::chat::chat_tools;
 use crate::cmd::ui;
 use crate::env::{self, DataDir};
 use crate::mcp_token::{self, McpToken, TokenSource};
@@ -49,7 +50,7 @@ pub(crate) async fn run(data: &DataDir, args: ServeArgs) -> Result<ExitCode, Fai
     let engine = app::proxy_engine_builder(data)?.callers(callers);
     let server = build_server(data, bound, access.clone(), &proxy, engine, guard, limits)?;
     let defaults = ServerDefaults { agent: Some(data.agent().clone()), ..ServerDefaults::default() };
-    let engine = app::agent_engine_builder(data)?;
+    let engine = app::agent_engine_builder(data)?.tools_of_other_hosts(chat_tools());
     let engine = if callers == Tenancy::Multi { engine.hide_callers() } else { engine };
     let engine = engine.build();
     let api = ui::http(data, engine.clone(), access.clone())?;

@@ -13,6 +13,7 @@ use crate::agent_profile;
 use crate::api_token;
 use crate::app;
 use crate::cli::UiArgs;
+use crate::cmd::chat::chat_tools;
 use crate::cmd::serve;
 use crate::env::{self, DataDir};
 use crate::files;
@@ -28,7 +29,7 @@ pub(crate) async fn run(data: &DataDir, args: UiArgs, json: bool) -> Result<Exit
     let address = bound.address();
     let tokens = api_token::load_or_create(data)?;
     let access = Arc::new(Access::new(Vec::new(), tokens.tokens, address.port()));
-    let engine = app::agent_engine_builder(data)?.build();
+    let engine = app::agent_engine_builder(data)?.tools_of_other_hosts(chat_tools()).build();
     let _indexer = engine.start_indexer();
     let api = http(data, engine, access)?;
     let url = format!("http://{address}{}", enter_path(&api)?);

@@ -50,6 +50,9 @@ fn a_prompt_of_the_past_is_what_the_ledger_recorded() {
 #[test]
 fn what_is_learned_later_changes_no_prompt_of_the_past() {
     let neap = long_chat();
+    // Where there are other sessions, a chat offers a tool of its own.
+    let script = [json!({"user": "how warm is it?", "calls": [], "assistant": "21 °C"})];
+    neap.replay(&["--session", "script"], &script);
     let learned: [&[&str]; 3] = [
         &["memory", "decide", "Use Redis for sessions", "--confidence", "0.7"],
         &["remember", "Staging runs PostgreSQL 15"],
@@ -63,9 +66,6 @@ fn what_is_learned_later_changes_no_prompt_of_the_past() {
         "the log says nothing",
         "which PostgreSQL does staging run?",
     ]);
-    // Later than the chat, which offers a tool of its own where there are other sessions: the server does not know it.
-    let script = [json!({"user": "how warm is it?", "calls": [], "assistant": "21 °C"})];
-    neap.replay(&["--session", "script"], &script);
     neap.ok(&["remember", "Staging runs PostgreSQL 17"]);
     let api = Api::over(neap);
     let last = api.get("/sessions/default/turns/latest/prompt")["blocks"].to_string();

@@ -24,6 +24,7 @@ use crate::project::Asked;
 use command::{AfterCommand, Command};
 use input::{Input, InputLine};
 use past_work::PastWorkTool;
+pub(crate) use past_work::chat_tools;
 use screen::Screen;
 
 pub(crate) async fn run(data: &DataDir, args: ChatArgs, json: bool) -> Result<ExitCode, Failure> {

@@ -65,18 +65,23 @@ fn listed(work: &PastWork) -> Value {
     })
 }
 
+/// The tools that a chat may offer.
+pub(crate) fn chat_tools() -> Vec<ToolSpec> {
+    vec![ToolSpec {
+        name: NAME.to_owned(),
+        description: "Lists what was worked on in a time, in all conversations on this machine.".to_owned(),
+        parameters: json!({
+            "type": "object",
+            "properties": {"when": {"type": "string", "description": "e.g. yesterday, last week, past 10 days"}},
+            "required": ["when"],
+        }),
+    }]
+}
+
 #[async_trait]
 impl HostTools for PastWorkTool {
     fn specs(&self) -> Vec<ToolSpec> {
-        vec![ToolSpec {
-            name: NAME.to_owned(),
-            description: "Lists what was worked on in a time, in all conversations on this machine.".to_owned(),
-            parameters: json!({
-                "type": "object",
-                "properties": {"when": {"type": "string", "description": "e.g. yesterday, last week, past 10 days"}},
-                "required": ["when"],
-            }),
-        }]
+        chat_tools()
     }
 
     async fn call(&self, call: &ToolCall) -> ToolAnswer {
