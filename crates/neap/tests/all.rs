@@ -49,6 +49,7 @@ mod own_paths;
 mod packages;
 mod passing;
 mod platforms;
+mod postgres;
 mod projects;
 mod proof;
 mod proof_model;
