@@ -45,7 +45,7 @@ pub(super) struct Entry {
 }
 
 impl ConfigFile {
-    /// What the file says of Neap, whoever wrote it. The error completes "<file> …".
+    /// What the file says of Neap, whoever wrote it. The error completes "FILE …".
     pub(super) fn entry(&self, text: &str) -> Result<Option<Entry>, String> {
         let server = match (&self.part, self.format) {
             (_, Format::Json(_)) if without_mark(text).trim().is_empty() => None,

@@ -12,7 +12,7 @@ pub(super) fn has_neap(text: &str) -> bool {
     text.contains(BEGIN)
 }
 
-/// What stands at a path, whoever wrote it. The error completes "<file> …".
+/// What stands at a path, whoever wrote it. The error completes "FILE …".
 pub(super) fn value_at(text: &str, path: &[&str]) -> Result<Option<Value>, String> {
     let value = serde_json::to_value(parse(text)?).map_err(|error| error.to_string())?;
     Ok(path.iter().try_fold(&value, |value, key| value.get(key)).cloned())
@@ -22,7 +22,7 @@ fn parse(text: &str) -> Result<toml::Table, String> {
     toml::from_str(text).map_err(|error| format!("cannot be read as TOML: {}", error.message()))
 }
 
-/// The file with the server, or without it if there is none; the error completes "<file> …".
+/// The file with the server, or without it if there is none; the error completes "FILE …".
 pub(super) fn updated(before: &str, path: &[&str], server: Option<&Value>) -> Result<String, String> {
     parse(before)?;
     let line = if before.contains("\r\n") { "\r\n" } else { "\n" };

@@ -6,7 +6,7 @@ use super::command::in_order;
 
 const INDENT: &str = "  ";
 
-/// What stands at a path. The error completes "<file> …".
+/// What stands at a path. The error completes "FILE …".
 pub(super) fn value_at(text: &str, path: &[&str]) -> Result<Option<Value>, String> {
     let value = parse(text)?;
     Ok(path.iter().try_fold(&value, |value, key| value.get(key)).cloned())
@@ -19,7 +19,7 @@ pub(super) fn group_line(text: &str, group: &str) -> Option<Option<String>> {
     Some(child_indent(&lines, at).is_none().then(|| lines[at].to_owned()))
 }
 
-/// The file with the server. The error completes "<file> …".
+/// The file with the server. The error completes "FILE …".
 pub(super) fn with_server(text: &str, path: &[&str], server: &Value) -> Result<String, String> {
     let [group, name] = path else { return Err("has no place for Neap's entry".to_owned()) };
     let before = parse(text)?;
