@@ -174,11 +174,13 @@ impl RememberContext<'_> {
     }
 }
 
-/// Whether an older fact is a model's wording of what a person said in the same turn: it shares most words, and every
-/// figure.
+/// Whether an older fact is a model's wording of what a person asked to be remembered in the same turn: it shares most
+/// words, and every figure. Beside a preference said in passing, a model's wording may tell more, and stays.
 fn is_reworded(old: &Memory, old_fact: &Fact, new: &Fact, draft: &MemoryDraft) -> bool {
     if old.provenance.author != Author::Model
         || !draft.provenance.author.may_pin()
+        || !draft.pinned
+        || !new.subject.is_empty()
         || !is_same_turn(&old.provenance, &draft.provenance)
     {
         return false;
