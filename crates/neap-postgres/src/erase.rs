@@ -2,14 +2,13 @@
 //! overwritten; what Postgres keeps of them in its files, its log and in backups is the server's affair.
 
 use neap_core::base::ids::{Stamp, StreamId};
-use neap_core::memory::{MemoryEvent, MemoryId, erase_from_event};
-use neap_core::session::event::{Event, RecordedEvent, SessionEvent};
-use neap_store::StoredEvent;
+use neap_core::memory::MemoryId;
+use neap_core::session::event::{RecordedEvent, SessionEvent};
+use neap_core::session::state::SessionHead;
 use neap_store::backend::counts::CountChanges;
-use neap_store::backend::derived::Fold;
 use neap_store::backend::event_row::EventRow;
+use neap_store::backend::memory_erasure::{MemoryErasure, PlannedErasure};
 use neap_store::backend::prepared_commit::HeadRow;
-use std::collections::BTreeMap;
 
 use crate::cards::CardRemovals;
 use crate::commit::lock_tenant;
@@ -58,37 +57,20 @@ pub(crate) async fn erase_memory(tx: Tx, name: &StreamId, id: MemoryId, now: Sta
     let (_, last_vector) = lock_tenant(&tx).await?;
     let Some(stream) = stream_number(&tx, name).await? else { return Ok(0) };
     let last = heads::last_seq(&tx, name).await?;
-    let tombstone = Event::Memory(MemoryEvent::Erased { id });
-    // The events themselves tell which are this memory's; for damaged ones only its history can.
-    let seqs = event_seqs(&tx, stream, id).await?.into_iter();
-    let mut changed: BTreeMap<_, Event> = seqs.map(|seq| (seq, tombstone.clone())).collect();
-    let mut fold = Fold::default();
-    events::for_each(&tx, stream, |stored| {
-        let StoredEvent::Whole(mut recorded) = stored else {
-            fold.add(stored);
-            return;
-        };
-        match recorded.event.as_memory().and_then(|event| erase_from_event(event, id)) {
-            Some(after) => {
-                recorded.event = after.into();
-                changed.insert(recorded.seq, recorded.event.clone());
-            }
-            None => {
-                changed.remove(&recorded.seq);
-            }
-        }
-        fold.add(StoredEvent::Whole(recorded));
-    })
-    .await?;
+    let mut erasure = MemoryErasure::new(id, event_seqs(&tx, stream, id).await?);
+    events::for_each(&tx, stream, |stored| erasure.add(stored)).await?;
+    let Some(PlannedErasure { changed, tombstone, head }) = erasure.finish(last, now) else { return Ok(0) };
     let changed: Vec<_> = changed.into_iter().collect();
     let erased = events::replace(&tx, stream, &changed).await?;
     if erased == 0 {
         return Ok(0);
     }
-    let recorded = RecordedEvent { seq: last.next(), at: now, event: tombstone };
-    append(&tx, stream, &recorded).await?;
-    fold.add(StoredEvent::Whole(recorded));
-    remove(&tx, name, stream, id, to_sql(last.next().0), &fold.finish().derived.head, last_vector).await?;
+    append(&tx, stream, &tombstone).await?;
+    let head = match head {
+        Some(head) => head,
+        None => fold_stream(&tx, stream).await?.derived.head,
+    };
+    remove(&tx, name, stream, id, to_sql(tombstone.seq.0), &head, last_vector).await?;
     tx.commit().await?;
     Ok(erased)
 }
@@ -100,7 +82,7 @@ async fn remove(
     stream: i64,
     id: MemoryId,
     seq: i64,
-    head: &neap_core::session::state::SessionHead,
+    head: &SessionHead,
     last_vector: i64,
 ) -> Result<(), DbError> {
     let texts = memory_rowids(stream, id);

@@ -151,13 +151,7 @@ pub(crate) async fn list(
     for kind in MemoryKind::ALL.into_iter().filter(|candidate| kind.is_none_or(|kind| kind == *candidate)) {
         for tier in SearchTier::ALL {
             let shelf = rowids::shelf(stream, kind, tier);
-            let (first, last) = rowids::shelf_rowid_range(shelf);
-            // Where this shelf ends for the page: memories with the same time are ordered by id.
-            let (at, text) = match end {
-                None => (i64::MAX, last),
-                Some((at, id)) if kind == id.kind() => (at, first + i64::from(id.number()) - 1),
-                Some((at, id)) => (at, if kind < id.kind() { last } else { first }),
-            };
+            let (at, text) = rowids::page_end(shelf, kind, end);
             shelves.push(shelf);
             times.push(at);
             texts.push(text);

@@ -5,6 +5,7 @@
 mod bad_servers;
 mod bouncer;
 mod contract;
+mod damage;
 mod scene;
 mod tenants;
 mod writers;

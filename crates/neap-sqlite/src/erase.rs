@@ -1,12 +1,8 @@
 //! Erases one memory: overwrites its content and leaves tombstones. The stream is read and folded before the write
 //! transaction, so that nobody waits for that.
 
-use std::collections::BTreeMap;
-
 use neap_core::base::ids::{Seq, Stamp, StreamId};
-use neap_core::memory::{MemoryEvent, MemoryId, erase_from_event};
-use neap_core::session::event::{Event, RecordedEvent};
-use neap_core::session::state::SessionHead;
+use neap_core::memory::MemoryId;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::cards;
@@ -14,11 +10,11 @@ use super::db_error::DbError;
 use super::events;
 use super::reader::StreamReader;
 use super::{derived_rows, memories, progress, read, scrub};
+use neap_store::StoreError;
 use neap_store::backend::counts::CountChanges;
-use neap_store::backend::derived::Fold;
 use neap_store::backend::event_row::EventRow;
+use neap_store::backend::memory_erasure::{MemoryErasure, PlannedErasure};
 use neap_store::backend::prepared_commit::HeadRow;
-use neap_store::{StoreError, StoredEvent};
 
 /// How often an erasure is replanned because the stream changed; after that it is planned while others wait.
 const TRIES_MAX: usize = 3;
@@ -38,10 +34,7 @@ pub(super) fn erase_memory(
 struct ErasurePlan {
     stream: i64,
     last: Seq,
-    /// Events to overwrite, with their replacements.
-    changed: BTreeMap<Seq, Event>,
-    /// The agent's row afterwards; `None` if damaged events require folding the result.
-    head: Option<SessionHead>,
+    planned: PlannedErasure,
 }
 
 impl ErasurePlan {
@@ -49,34 +42,9 @@ impl ErasurePlan {
     fn of(db: &Connection, stream: &StreamId, id: MemoryId, now: Stamp) -> Result<Option<Self>, DbError> {
         let Some(stream) = events::stream_number(db, stream.as_str())? else { return Ok(None) };
         let last = events::last_seq(db, stream)?;
-        let tombstone = Event::Memory(MemoryEvent::Erased { id });
-        // The events themselves tell which are this memory's; for damaged ones only its history can.
-        let seqs = memories::event_seqs(db, stream, id)?.into_iter();
-        let mut changed: BTreeMap<Seq, Event> = seqs.map(|seq| (seq, tombstone.clone())).collect();
-        let mut fold = Fold::default();
-        let mut is_whole = true;
-        StreamReader::new(db, stream).for_each(|stored| {
-            let StoredEvent::Whole(mut recorded) = stored else {
-                is_whole = false;
-                return;
-            };
-            match recorded.event.as_memory().and_then(|event| erase_from_event(event, id)) {
-                Some(after) => {
-                    recorded.event = after.into();
-                    changed.insert(recorded.seq, recorded.event.clone());
-                }
-                None => {
-                    changed.remove(&recorded.seq);
-                }
-            }
-            fold.add(StoredEvent::Whole(recorded));
-        })?;
-        if changed.is_empty() {
-            return Ok(None);
-        }
-        fold.add(StoredEvent::Whole(RecordedEvent { seq: last.next(), at: now, event: tombstone }));
-        let head = is_whole.then(|| fold.finish().derived.head);
-        Ok(Some(Self { stream, last, changed, head }))
+        let mut erasure = MemoryErasure::new(id, memories::event_seqs(db, stream, id)?);
+        StreamReader::new(db, stream).for_each(|stored| erasure.add(stored))?;
+        Ok(erasure.finish(last, now).map(|planned| Self { stream, last, planned }))
     }
 }
 
@@ -103,7 +71,7 @@ fn erase(db: &mut Connection, stream: &StreamId, id: MemoryId, now: Stamp) -> Re
 
 fn write(db: &Connection, plan: &ErasurePlan, id: MemoryId, now: Stamp) -> Result<u64, DbError> {
     let failed = |e: serde_json::Error| StoreError::Failed(e.to_string());
-    let ErasurePlan { stream, last, changed, head } = plan;
+    let ErasurePlan { stream, last: _, planned: PlannedErasure { changed, tombstone, head } } = plan;
     let mut erased = 0;
     for (seq, event) in changed {
         erased += u64::from(events::replace(db, *stream, *seq, event)?);
@@ -111,8 +79,7 @@ fn write(db: &Connection, plan: &ErasurePlan, id: MemoryId, now: Stamp) -> Resul
     if erased == 0 {
         return Ok(0);
     }
-    let tombstone = RecordedEvent { seq: last.next(), at: now, event: MemoryEvent::Erased { id }.into() };
-    let row = EventRow::new(&tombstone).map_err(failed)?;
+    let row = EventRow::new(tombstone).map_err(failed)?;
     events::insert(db, *stream, &row)?;
     memories::put_event(db, *stream, id, row.seq)?;
     let mut count_changes = CountChanges::default();

@@ -177,13 +177,7 @@ pub(super) fn list(
     for kind in kinds {
         for tier in SearchTier::ALL {
             let shelf = rowids::shelf(stream, kind, tier);
-            let (first, last) = rowids::shelf_rowid_range(shelf);
-            // Where this shelf ends for the page: memories with the same time are ordered by id.
-            let (at, text) = match end {
-                None => (i64::MAX, last),
-                Some((at, id)) if kind == id.kind() => (at, first + i64::from(id.number()) - 1),
-                Some((at, id)) => (at, if kind < id.kind() { last } else { first }),
-            };
+            let (at, text) = rowids::page_end(shelf, kind, end);
             let mut statement = db.prepare_cached(
                 "SELECT at, text FROM memories WHERE shelf = ? AND (at, text) <= (?, ?)
                  ORDER BY at DESC, text DESC LIMIT ?",
@@ -191,13 +185,13 @@ pub(super) fn list(
             let mut rows = statement.query(params![shelf, at, text, to_sql(max as u64)])?;
             while let Some(row) = rows.next()? {
                 let (at, text): (i64, i64) = (row.get(0)?, row.get(1)?);
-                found.push((at, kind, text - first, text));
+                found.extend(rowids::memory_at_rowid(text).map(|(id, _)| (at, id, text)));
             }
         }
     }
-    found.sort_unstable_by_key(|(at, kind, number, _)| Reverse((*at, *kind, *number)));
+    found.sort_unstable_by_key(|(at, id, _)| Reverse((*at, *id)));
     found.truncate(max);
-    Ok(load_rows(db, found.into_iter().map(|(_, _, _, text)| text))?)
+    Ok(load_rows(db, found.into_iter().map(|(_, _, text)| text))?)
 }
 
 /// When a memory was created; if it was erased, the time of its first event.

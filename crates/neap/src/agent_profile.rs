@@ -1,15 +1,14 @@
 //! Loads an agent's identity and frames from its folder in the data directory.
 
-use std::io::Read as _;
 use std::path::Path;
 
 use neap_core::memory::frame::{Frame, FrameSet};
 use neap_core::memory::knowledge::AgentProfile;
 use neap_model::bpe::counter_for;
-use neap_store::bounded_lines;
 use serde::Deserialize;
 
 use crate::env::DataDir;
+use crate::files;
 use crate::out::Failure;
 
 const IDENTITY_TOKENS_MAX: u64 = 2_000;
@@ -57,14 +56,5 @@ fn read_frames(path: &Path) -> Result<FrameSet, Failure> {
 }
 
 pub(crate) fn read_text(path: &Path) -> Result<Option<String>, Failure> {
-    let failed = |error: std::io::Error| Failure::new(format!("cannot read {}: {error}", path.display()));
-    let Some(file) = bounded_lines::open_regular(path).map_err(failed)? else { return Ok(None) };
-    let mut bytes = Vec::new();
-    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(Failure::new(format!("{} is larger than {FILE_BYTES_MAX} bytes", path.display()))
-            .hint("make it shorter: Neap reads it whenever it loads the agent"));
-    }
-    let not_text = |_| Failure::new(format!("{} is not UTF-8 text", path.display())).hint("save it as UTF-8");
-    String::from_utf8(bytes).map(Some).map_err(not_text)
+    files::read_text(path, FILE_BYTES_MAX, "make it shorter: Neap reads it whenever it loads the agent")
 }

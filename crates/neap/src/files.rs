@@ -5,11 +5,27 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 
+use neap_store::bounded_lines;
 use neap_store::files::owner_only;
 pub(crate) use neap_store::files::{create_dir, remove};
 use tempfile::NamedTempFile;
 
+use crate::out::Failure;
+
 const BEST_EFFORT_BYTES_MAX: u64 = 16 << 20;
+
+/// A small file of text; `None` if there is none. `hint` says what to do about one that is too large.
+pub(crate) fn read_text(path: &Path, bytes_max: u64, hint: &'static str) -> Result<Option<String>, Failure> {
+    let failed = |error: io::Error| Failure::new(format!("cannot read {}: {error}", path.display()));
+    let Some(file) = bounded_lines::open_regular(path).map_err(failed)? else { return Ok(None) };
+    let mut bytes = Vec::new();
+    file.take(bytes_max + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > bytes_max {
+        return Err(Failure::new(format!("{} is larger than {bytes_max} bytes", path.display())).hint(hint));
+    }
+    let not_text = |_| Failure::new(format!("{} is not UTF-8 text", path.display())).hint("save it as UTF-8");
+    String::from_utf8(bytes).map(Some).map_err(not_text)
+}
 
 /// Fails if the file exists.
 pub(crate) fn create_new(path: &Path) -> io::Result<File> {

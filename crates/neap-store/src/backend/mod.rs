@@ -7,6 +7,7 @@ pub mod derived;
 pub mod event_row;
 pub mod examine;
 pub mod exchange;
+pub mod memory_erasure;
 pub mod memory_recall;
 pub mod prepared_commit;
 pub mod rowids;

@@ -15,6 +15,17 @@ const SHELF_SHIFT: u32 = 27;
 const SHELVES_SHIFT: u32 = STREAM_SHIFT - SHELF_SHIFT;
 const KINDS_OF_MEMORIES: i64 = MemoryKind::ALL.len() as i64;
 
+/// The time and rowid that end a shelf for a page of memories, newest first, which follows the memory `after` with its
+/// time. Memories of the same time are ordered by id.
+pub fn page_end(shelf: i64, kind: MemoryKind, after: Option<(i64, MemoryId)>) -> (i64, i64) {
+    let (first, last) = shelf_rowid_range(shelf);
+    match after {
+        None => (i64::MAX, last),
+        Some((at, id)) if kind == id.kind() => (at, first + i64::from(id.number()) - 1),
+        Some((at, id)) => (at, if kind < id.kind() { last } else { first }),
+    }
+}
+
 /// First and last rowid of a session's texts.
 pub fn text_range(stream: i64) -> (i64, i64) {
     (stream << STREAM_SHIFT, (stream << STREAM_SHIFT) | (MESSAGE_BIT | (MESSAGE_BIT - 1)))

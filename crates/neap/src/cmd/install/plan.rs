@@ -2,10 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::Metadata;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
-
-use neap_store::bounded_lines;
 
 use super::agents::config_files;
 use super::before::{BeforeInstall, FileBefore};
@@ -117,14 +114,5 @@ fn check_writable(path: &Path) -> Result<(), Failure> {
 }
 
 pub(super) fn read_text(path: &Path) -> Result<Option<String>, Failure> {
-    let failed = |error: std::io::Error| Failure::new(format!("cannot read {}: {error}", path.display()));
-    let Some(file) = bounded_lines::open_regular(path).map_err(failed)? else { return Ok(None) };
-    let mut bytes = Vec::new();
-    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(Failure::new(format!("{} is larger than {FILE_BYTES_MAX} bytes", path.display()))
-            .hint("nothing was changed; add Neap to it by hand"));
-    }
-    let not_text = |_| Failure::new(format!("{} is not UTF-8 text", path.display())).hint("save it as UTF-8");
-    String::from_utf8(bytes).map(Some).map_err(not_text)
+    files::read_text(path, FILE_BYTES_MAX, "nothing was changed; add Neap to it by hand")
 }
