@@ -224,6 +224,10 @@ impl StoreLocation {
         }
         let mut db = self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         let sql = |e: rusqlite::Error| db_error::store_error(&self.path, &e);
+        // SQLite opens what it may not write as well, and says so only when something is written.
+        if db.is_readonly("main").map_err(sql)? {
+            return Err(StoreError::ReadOnly { path: self.path.clone() });
+        }
         let pages: i64 = db.query_row("PRAGMA page_count", [], |row| row.get(0)).map_err(sql)?;
         if pages == 0 {
             // In one transaction before WAL mode, so that the file is never half initialised.

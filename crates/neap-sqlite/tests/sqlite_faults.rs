@@ -315,24 +315,42 @@ fn a_read_only_disk_can_be_read() {
     assert!(matches!(nothing, Err(StoreError::ReadOnly { .. })));
 }
 
-/// A store that could only be read when it was opened is written to as soon as it can be, and reads what is written.
+/// A store that could only be read when it was opened is written to as soon as it can be, and reads what is written; also
+/// if a killed process left a log of writes beside it.
 #[test]
 fn a_disk_that_can_be_written_again_is_written() {
-    let dir = tempfile::tempdir().unwrap();
-    let Some(disk) = Disk::mount(dir.path(), "size=16m") else { return };
-    let path = dir.path().join("neap.db");
-    let mut told = told(&path);
-    disk.remount("ro");
-    let store = SqliteStore::open(&path).unwrap();
-    assert_eq!(block_on(store.sessions()).unwrap().len(), 1);
-    let mut lost = told.clone();
-    let refused = block_on(lost.append(&store, vec![turn_started(TurnNo(9), "no", None)]));
-    assert!(matches!(refused, Err(StoreError::ReadOnly { .. })), "{refused:?}");
-    disk.remount("rw");
-    block_on(told.add_turn(&store, "is it writable?", "it is", Scope::Ambient));
-    assert_eq!(block_on(store.load(&told.id)).unwrap().as_ref(), Some(&told.state));
-    drop(store);
-    assert_eq!(block_on(SqliteStore::open(&path).unwrap().load(&told.id)).unwrap().as_ref(), Some(&told.state));
+    for is_killed in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let Some(disk) = Disk::mount(dir.path(), "size=16m") else { return };
+        let path = dir.path().join("neap.db");
+        let (_source, source) = fresh();
+        let mut told = told(&source);
+        let running = SqliteStore::open(&source).unwrap();
+        block_on(told.add_turn(&running, "only in the log", "of writes", Scope::Ambient));
+        let _running = is_killed.then_some(running);
+        copy_store(&source, &path);
+        disk.remount("ro");
+        let store = SqliteStore::open(&path).unwrap();
+        assert_eq!(block_on(store.sessions()).unwrap().len(), 1);
+        let mut lost = told.clone();
+        let refused = block_on(lost.append(&store, vec![turn_started(TurnNo(9), "no", None)]));
+        assert!(matches!(refused, Err(StoreError::ReadOnly { .. })), "{refused:?}");
+        assert_eq!(block_on(store.sessions()).unwrap().len(), 1);
+        disk.remount("rw");
+        block_on(told.add_turn(&store, "is it writable?", "it is", Scope::Ambient));
+        assert_eq!(block_on(store.load(&told.id)).unwrap().as_ref(), Some(&told.state));
+        drop(store);
+        let again = SqliteStore::open(&path).unwrap();
+        assert_eq!(block_on(again.load(&told.id)).unwrap().as_ref(), Some(&told.state));
+    }
+}
+
+/// As a kill leaves it: the database, and what SQLite keeps beside it.
+fn copy_store(from: &Path, to: &Path) {
+    let beside = |path: &Path, end: &str| PathBuf::from(format!("{}{end}", path.display()));
+    for end in ["", "-wal", "-shm"].into_iter().filter(|end| beside(from, end).exists()) {
+        std::fs::copy(beside(from, end), beside(to, end)).unwrap();
+    }
 }
 
 /// Whoever cannot wait for another process's lock is told so soon, and may try again.
