@@ -62,7 +62,7 @@ impl PastMemories {
                 if recorded.at > until {
                     return Ok(());
                 }
-                self.state.apply(&recorded);
+                self.state.apply_after_gap(&recorded);
                 self.next = recorded.seq.next();
                 if let Event::Memory(MemoryEvent::Erased { id }) = &recorded.event {
                     self.memories.remove(id);

@@ -170,9 +170,10 @@ impl Engine {
         while state.seq().next() < seq {
             let page = self.parts.store.events(id, state.seq().next(), PAGE).await?;
             let Some(newest) = page.last().map(StoredEvent::seq) else { break };
-            for recorded in page.iter().filter(|stored| stored.seq() < seq) {
-                if let StoredEvent::Whole(recorded) = recorded {
-                    state.apply(recorded);
+            for stored in page.iter().filter(|stored| stored.seq() < seq) {
+                match stored {
+                    StoredEvent::Whole(recorded) => state.apply_after_gap(recorded),
+                    StoredEvent::Damaged { seq, .. } => state.skip_to(*seq),
                 }
             }
             if newest >= seq {
@@ -261,7 +262,7 @@ impl Repetition<'_> {
             | Event::Window(_)
             | Event::Session(_) => {}
         }
-        self.state.apply(&recorded);
+        self.state.apply_after_gap(&recorded);
         Ok(())
     }
 

@@ -336,6 +336,33 @@ fn a_flipped_bit_costs_at_most_a_block_and_never_a_session() {
     assert!(flips < FLIPS || outcomes.len() >= WAYS, "{outcomes:?}");
 }
 
+/// Files that were cut off, or have a stretch of other bytes: an examination and a rebuild report what they find, or fail with
+/// an error of their own.
+#[test]
+fn damage_of_any_size_is_reported() {
+    let scene = Scene::new();
+    for seed in 0..40 {
+        let mut numbers = Numbers(seed);
+        let (_dir, path) = scene.copy();
+        let mut bytes = std::fs::read(&path).unwrap();
+        let at = numbers.below(bytes.len() as u64) as usize;
+        match numbers.below(3) {
+            0 => bytes.truncate(at),
+            1 => bytes[at..].iter_mut().take(4_096).for_each(|byte| *byte = numbers.next() as u8),
+            _ => bytes[at..].iter_mut().take(200).for_each(|byte| *byte = 0),
+        }
+        std::fs::write(&path, bytes).unwrap();
+        let panicked = |error: &StoreError| error.to_string().contains("panicked");
+        let Ok(store) = SqliteStore::open_to_examine(&path) else { continue };
+        let found = block_on(store.examine(None));
+        assert!(!found.as_ref().is_err_and(panicked), "seed {seed}: {found:?}");
+        for told in &scene.told {
+            let loaded = block_on(store.load(&told.id));
+            assert!(!loaded.as_ref().is_err_and(panicked), "seed {seed}: {loaded:?}");
+        }
+    }
+}
+
 /// What was salvaged can be gone on with.
 #[test]
 fn a_salvaged_store_goes_on() {

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use neap_core::base::cost::Cost;
-use neap_core::base::token_ratio::AssumedRatio;
+use neap_core::base::ledger::{Layer, Ledger};
+use neap_core::base::token_ratio::{AssumedRatio, PromptReport};
+use neap_core::base::tokens::Tokens;
 use neap_core::client::WireApi;
 use neap_engine::Session;
 use neap_model::client::{ApiKey, BaseUrl, Client, ClientOptions, default_base_url};
@@ -122,14 +123,14 @@ impl ChosenModel {
     pub(crate) async fn adjust_budget(
         &mut self,
         session: &mut Session,
-        ours: &Cost,
+        sent: &Ledger,
         usage: &Usage,
     ) -> Result<(), Failure> {
         // Failed calls are counted by one side only.
-        if usage.calls != ours.calls {
+        if usage.calls != sent.cost.calls {
             return Ok(());
         }
-        let (theirs, ours) = (usage.input, ours.sent);
+        let (theirs, ours) = (usage.input, sent.cost.sent);
         if !self.is_warned && theirs.0 * 100 > ours.0 * (100 + WARN_PERCENT) {
             self.is_warned = true;
             let (theirs, ours) = (thousands(theirs.0), thousands(ours.0));
@@ -138,7 +139,9 @@ impl ChosenModel {
             ));
         }
         let before = self.ratio.per_mille();
-        if let Some(now) = self.ratio.observe(ours, theirs) {
+        let report = PromptReport { ours, tools: Tokens(sent.tokens.get(Layer::Tools).0 * usage.calls), theirs };
+        let budget = Tokens(session.state().policy().context_tokens_max);
+        if let Some(now) = self.ratio.observe(report, budget, session.tools().tokens()) {
             self.assume(session).await?;
             if now > before {
                 out::print_notice(format!(

@@ -175,29 +175,56 @@ impl RequestBudget {
 }
 
 /// What a conversation's budget assumes: the worst until its provider reports, and then what it reports.
+///
+/// Some templates leave tools out of the prompt. Then a report is of the text alone, and a prompt with more text and the
+/// same tools has a higher ratio. So it is at least the one that the report of the longest text allows for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AssumedRatio {
     estimate: TokenEstimate,
     reported: TokenRatio,
+    longest: TextReport,
     per_mille: u64,
+}
+
+/// Tokens of the prompts of one turn, in ours and as the provider reported them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PromptReport {
+    pub ours: Tokens,
+    /// Of that, schemas of tools.
+    pub tools: Tokens,
+    pub theirs: Tokens,
+}
+
+/// What of a report is of text if nothing is of tools, in our tokens and the provider's.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct TextReport {
+    ours: Tokens,
+    theirs: Tokens,
 }
 
 impl AssumedRatio {
     pub fn new(estimate: TokenEstimate) -> Self {
-        Self { estimate, reported: TokenRatio::default(), per_mille: estimate.worst }
+        let (reported, longest) = (TokenRatio::default(), TextReport::default());
+        Self { estimate, reported, longest, per_mille: estimate.worst }
     }
 
     pub fn per_mille(&self) -> u64 {
         self.per_mille
     }
 
-    /// Takes a report; returns the new ratio if it changes.
-    pub fn observe(&mut self, ours: Tokens, theirs: Tokens) -> Option<u64> {
-        self.reported.observe(ours, theirs);
+    /// Takes a report; returns the new ratio if it changes. `budget` is in the provider's tokens, `tools` what the next
+    /// prompt has of them, in ours.
+    pub fn observe(&mut self, report: PromptReport, budget: Tokens, tools: Tokens) -> Option<u64> {
+        self.reported.observe(report.ours, report.theirs);
         if self.reported.reports == 0 {
             return None;
         }
-        let needed = TokenScale::new(self.estimate, Some(self.reported), None).upper;
+        let text = report.ours.saturating_sub(report.tools);
+        if text >= self.longest.ours {
+            self.longest = TextReport { ours: text, theirs: report.theirs };
+        }
+        let of_all = TokenScale::new(self.estimate, Some(self.reported), None).upper;
+        let needed = self.ratio_without_tools(budget, tools).map_or(of_all, |ratio| ratio.max(of_all));
         let rises = needed > self.per_mille;
         let falls = needed + self.per_mille / FALL_DIVISOR <= self.per_mille;
         if !rises && !falls {
@@ -205,6 +232,20 @@ impl AssumedRatio {
         }
         self.per_mille = needed + if rises { needed / RISE_DIVISOR } else { 0 };
         Some(self.per_mille)
+    }
+
+    /// The ratio of a prompt that fills the budget with text, beside tools that the provider leaves out.
+    fn ratio_without_tools(&self, budget: Tokens, tools: Tokens) -> Option<u64> {
+        if self.estimate == TokenEstimate::EXACT {
+            return None;
+        }
+        let budget = budget.0.saturating_mul(ONE);
+        let TextReport { ours, theirs } = self.longest;
+        // What is above the worst cannot be of text alone.
+        let per_mille = (theirs.0.saturating_mul(ONE) / ours.0.max(1)).min(self.estimate.worst);
+        let of_text = TokenRatio { per_mille, ..self.reported };
+        let of_text = TokenScale::new(self.estimate, Some(of_text), None).upper;
+        Some(budget / (budget / of_text.max(1) + tools.0).max(1))
     }
 }
 

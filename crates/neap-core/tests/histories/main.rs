@@ -13,8 +13,8 @@ use neap_core::session::log::LogCache;
 use neap_core::session::state::SessionState;
 use world::World;
 
-/// Histories in each of the tests below; together they are 20,000.
-const HISTORIES: u64 = 5_000;
+/// Histories in each of the tests below; together they are 5,000.
+const HISTORIES: u64 = 1_250;
 
 #[derive(Default)]
 struct Seen {

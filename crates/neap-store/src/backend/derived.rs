@@ -163,19 +163,22 @@ impl Fold {
             StoredEvent::Damaged { seq, .. } => (*seq, None),
         };
         let next = self.state.seq().next();
+        if seq < next {
+            // A damaged file may give a row again, or in another place.
+            self.damaged.push((seq, "it is out of order".to_owned()));
+            return;
+        }
         if next < seq {
             // The stream of an erased session begins with its tombstone; the gap before it is no loss.
             if !(next == Seq(1) && matches!(event, Some(Event::Session(SessionEvent::Scrubbed { .. })))) {
                 self.missing.push((next, Seq(seq.0 - 1)));
             }
-            while self.state.seq().next() < seq {
-                self.state.skip(self.state.seq().next());
-            }
+            self.state.skip_to(Seq(seq.0 - 1));
         }
         match stored {
             StoredEvent::Whole(recorded) => self.apply(recorded),
             StoredEvent::Damaged { seq, why } => {
-                self.state.skip(seq);
+                self.state.skip_to(seq);
                 self.damaged.push((seq, why));
             }
         }

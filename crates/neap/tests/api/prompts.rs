@@ -87,6 +87,22 @@ fn what_is_learned_later_changes_no_prompt_of_the_past() {
     }
 }
 
+/// An erased session's stream begins with its tombstone.
+#[test]
+fn a_session_that_was_erased_and_imported_again_shows_its_prompts() {
+    let neap = long_chat();
+    let exported = neap.ok(&["session", "export", "default"]);
+    let file = neap.file("exported.jsonl", &exported);
+    neap.ok(&["session", "erase", "default", "--confirm", "default"]);
+    neap.ok(&["session", "import", &file]);
+    neap.chat(&["one more turn after that"]);
+    let api = Api::over(neap);
+    for turn in ["1", "20", "latest"] {
+        let prompt = api.get(&format!("/sessions/default/turns/{turn}/prompt"));
+        assert_eq!(prompt["exact"], true, "{turn}: {}", prompt["note"]);
+    }
+}
+
 #[test]
 fn a_block_is_read_in_parts_and_blocks_in_pages() {
     let api = Api::over(long_chat());

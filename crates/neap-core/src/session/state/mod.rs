@@ -115,11 +115,16 @@ impl SessionState {
         self.masking = masking;
     }
 
-    /// Skips an unreadable event: only its place in the stream is taken. Later events that depend on it have no
-    /// effect.
-    pub fn skip(&mut self, seq: Seq) {
-        assert_eq!(seq, self.head.seq.next(), "I3: events are passed over in order");
-        self.head.seq = seq;
+    /// Skips events that are unreadable or missing, up to and including this one: only their places in the stream are
+    /// taken. Later events that depend on them have no effect.
+    pub fn skip_to(&mut self, seq: Seq) {
+        self.head.seq = self.head.seq.max(seq);
+    }
+
+    /// Applies an event of a stream that may have gaps before it: an erased session's begins with its tombstone.
+    pub fn apply_after_gap(&mut self, recorded: &RecordedEvent) {
+        self.skip_to(Seq(recorded.seq.0.saturating_sub(1)));
+        self.apply(recorded);
     }
 
     pub fn head(&self) -> &SessionHead {
@@ -265,7 +270,7 @@ mod tests {
     fn a_skipped_event_leaves_a_state_that_can_be_used() {
         let id = EffortId::from_name("lost").unwrap();
         let mut state = SessionState::default();
-        state.skip(Seq(1));
+        state.skip_to(Seq(1));
         state.record(Stamp(1), EffortEvent::Switched { id: id.clone(), turn: TurnNo(1) });
         let summary =
             crate::session::effort::Summary { text: "s".into(), tokens: crate::base::tokens::Tokens(1), at: None };

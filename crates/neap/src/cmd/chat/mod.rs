@@ -146,7 +146,7 @@ async fn run_turn(session: &mut Session, screen: &mut Screen, text: &str) -> boo
             screen.status(session, &reply, used.as_ref());
             screen.print_json(&reply);
             if let (Some(model), Some(used)) = (screen.model(), used)
-                && let Err(failure) = model.adjust_budget(session, &reply.ledger.cost, &used).await
+                && let Err(failure) = model.adjust_budget(session, &reply.ledger, &used).await
             {
                 out::print_failure(&failure, false);
             }
