@@ -65,14 +65,10 @@ impl Files {
         }
         tar.into_inner().context("cannot finish an archive")
     }
-
-    pub(super) fn tar_gz(&self, epoch: u64) -> Result<Vec<u8>> {
-        gzip(&self.tar(epoch)?)
-    }
 }
 
 /// Without a name and a time.
-pub(super) fn gzip(data: &[u8]) -> Result<Vec<u8>> {
-    let mut gzip = GzBuilder::new().operating_system(255).write(Vec::new(), Compression::best());
+pub(super) fn gzip(data: &[u8], level: Compression) -> Result<Vec<u8>> {
+    let mut gzip = GzBuilder::new().operating_system(255).write(Vec::new(), level);
     gzip.write_all(data).and_then(|()| gzip.finish()).context("cannot compress")
 }

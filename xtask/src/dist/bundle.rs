@@ -21,7 +21,7 @@ pub(super) fn write(release: &Release) -> Result<()> {
     files.add("manifest.json", format!("{manifest:#}\n"), 0o644);
     files.add("server/neap", release.program.clone(), 0o755);
     let name = release.name(".mcpb");
-    release.write(&name, &zip(&files)?)?;
+    release.write(&name, &zip(&files, release.level)?)?;
 
     let mut server = read(release, "packaging/server.json")?;
     server["packages"] = json!([{
@@ -39,10 +39,10 @@ fn read(release: &Release, path: &str) -> Result<Value> {
 }
 
 /// Compressed files, all of 1980, the first year that a zip archive can name.
-fn zip(files: &Files) -> Result<Vec<u8>> {
+fn zip(files: &Files, level: Compression) -> Result<Vec<u8>> {
     let (mut archive, mut directory, mut count) = (Vec::new(), Vec::new(), 0_u16);
     for (path, mode, content) in files.all() {
-        let mut deflate = DeflateEncoder::new(Vec::new(), Compression::best());
+        let mut deflate = DeflateEncoder::new(Vec::new(), level);
         let packed = deflate.write_all(content).and_then(|()| deflate.finish()).context("cannot compress")?;
         let mut crc = Crc::new();
         crc.update(content);

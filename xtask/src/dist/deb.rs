@@ -1,6 +1,7 @@
 //! The Debian package: an `ar` archive of what it is and what it installs.
 
 use anyhow::Result;
+use flate2::Compression;
 
 use super::Release;
 use super::archive::{Files, gzip};
@@ -9,7 +10,7 @@ pub(super) fn write(release: &Release) -> Result<()> {
     let mut installed = Files::default();
     installed.add("usr/bin/neap", release.program.clone(), 0o755);
     for (name, page) in release.texts.manual.contents() {
-        installed.add(format!("usr/share/man/man1/{name}.gz"), gzip(page)?, 0o644);
+        installed.add(format!("usr/share/man/man1/{name}.gz"), gzip(page, Compression::best())?, 0o644);
     }
     let completions = [
         ("neap.bash", "bash-completion/completions/neap"),
@@ -21,15 +22,19 @@ pub(super) fn write(release: &Release) -> Result<()> {
             installed.add(format!("usr/share/{path}"), script, 0o644);
         }
     }
-    installed.add("usr/share/doc/neap/changelog.gz", gzip(&release.read("CHANGELOG.md")?)?, 0o644);
+    let documents =
+        [("changelog.gz", changelog(release)?.into_bytes()), ("NEWS.gz", release.read("CHANGELOG.md")?)];
+    for (name, text) in documents {
+        installed.add(format!("usr/share/doc/neap/{name}"), gzip(&text, Compression::best())?, 0o644);
+    }
     installed.add("usr/share/doc/neap/copyright", copyright(release)?, 0o644);
 
     let mut about = Files::default();
     about.add("control", control(release, &installed), 0o644);
     let members = [
         ("debian-binary", b"2.0\n".to_vec()),
-        ("control.tar.gz", about.tar_gz(release.epoch)?),
-        ("data.tar.gz", installed.tar_gz(release.epoch)?),
+        ("control.tar.gz", release.tar_gz(&about)?),
+        ("data.tar.gz", release.tar_gz(&installed)?),
     ];
     release.write(&format!("neap_{}_amd64.deb", release.version), &ar(&members, release.epoch))
 }
@@ -49,6 +54,17 @@ fn control(release: &Release, installed: &Files) -> String {
         "Neap keeps the context of an agent's model within a token budget, and its whole\n history within reach: \
          as a chat, a proxy, an MCP server and hooks of agents."
     )
+}
+
+/// In Debian's form, which has no room for more than what came with the version.
+fn changelog(release: &Release) -> Result<String> {
+    let (publisher, version) = (&release.publisher, &release.version);
+    let time = release.time()?.strftime("%a, %d %b %Y %H:%M:%S +0000");
+    Ok(format!(
+        "neap ({version}) unstable; urgency=medium\n\n  * What is new is in NEWS.gz.\n\n -- {} <{}>  {time}\n",
+        publisher.author,
+        publisher.email()
+    ))
 }
 
 fn copyright(release: &Release) -> Result<String> {

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::archive::{Files, gzip};
+use super::archive::Files;
 use super::{Release, sha256};
 
 const USER: u32 = 65_532;
@@ -12,8 +12,8 @@ const PORT: &str = "6327";
 
 pub(super) fn write(release: &Release) -> Result<()> {
     let contents = root_folder(release)?.tar(release.epoch)?;
-    let layer = gzip(&contents)?;
-    let created = release.time()?;
+    let layer = release.gzip(&contents)?;
+    let created = release.time()?.to_string();
     let labels = json!({
         "org.opencontainers.image.title": "neap",
         "org.opencontainers.image.version": release.version,

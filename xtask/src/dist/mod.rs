@@ -16,10 +16,13 @@ mod texts;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use flate2::Compression;
+use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use crate::root;
+use archive::Files;
 use publisher::Publisher;
 use texts::Texts;
 
@@ -31,6 +34,7 @@ struct Release {
     version: String,
     /// The time of all files: that of the last commit, or SOURCE_DATE_EPOCH.
     epoch: u64,
+    level: Compression,
     program: Vec<u8>,
     program_path: PathBuf,
     is_static: bool,
@@ -53,7 +57,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     }
     let epoch = epoch()?;
     let program = program.map_or_else(|| program::build(epoch), Ok)?;
-    let left_out = make(&program, &out, epoch)?;
+    let left_out = make(&program, &out, epoch, Compression::default())?;
     print_sizes(&out)?;
     let unchecked = check::run(&out)?;
     unchecked.iter().for_each(|note| println!("── not checked: {note}"));
@@ -62,7 +66,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
 
 /// Makes the packages of a program that is there in a folder, which is emptied. Returns those that this machine cannot make.
 #[allow(clippy::disallowed_methods, reason = "a folder of packages is made anew")]
-pub(crate) fn make(program: &Path, out: &Path, epoch: u64) -> Result<Vec<String>> {
+fn make(program: &Path, out: &Path, epoch: u64, level: Compression) -> Result<Vec<String>> {
     let started = Instant::now();
     let program = std::path::absolute(program).context("the program's path is empty")?;
     let out = std::path::absolute(out).context("the folder's path is empty")?;
@@ -80,6 +84,7 @@ pub(crate) fn make(program: &Path, out: &Path, epoch: u64) -> Result<Vec<String>
     let release = Release {
         version: publisher::version()?,
         epoch,
+        level,
         is_static: program::is_static(&content)?,
         program: content,
         texts: Texts::of(&program)?,
@@ -87,13 +92,17 @@ pub(crate) fn make(program: &Path, out: &Path, epoch: u64) -> Result<Vec<String>
         program_path: program,
         out,
     };
-    tarball::write(&release)?;
-    deb::write(&release)?;
-    image::write(&release)?;
-    bundle::write(&release)?;
-    formula::write(&release)?;
-    sbom::write(&release)?;
-    let left_out = clients::write(&release)?;
+    let release = &release;
+    let left_out = std::thread::scope(|scope| {
+        let makers: [fn(&Release) -> Result<()>; 4] = [deb::write, image::write, bundle::write, sbom::write];
+        let makers = makers.map(|write| scope.spawn(move || write(release)));
+        tarball::write(release).and_then(|()| formula::write(release))?;
+        let left_out = clients::write(release)?;
+        for maker in makers {
+            maker.join().map_err(|_| anyhow!("making a package panicked"))??;
+        }
+        anyhow::Ok(left_out)
+    })?;
     release.write(SUMS, release.sums()?.as_bytes())?;
     println!("── packages in {}: {} s", release.out.display(), started.elapsed().as_secs());
     Ok(left_out)
@@ -104,10 +113,17 @@ impl Release {
         format!("neap-{}-linux-x86_64{ending}", self.version)
     }
 
-    /// Its time, as in RFC 3339.
-    fn time(&self) -> Result<String> {
+    fn time(&self) -> Result<Timestamp> {
         let seconds = i64::try_from(self.epoch).context("the time is too late")?;
-        Ok(jiff::Timestamp::from_second(seconds).context("the time is too late")?.to_string())
+        Timestamp::from_second(seconds).context("the time is too late")
+    }
+
+    fn gzip(&self, data: &[u8]) -> Result<Vec<u8>> {
+        archive::gzip(data, self.level)
+    }
+
+    fn tar_gz(&self, files: &Files) -> Result<Vec<u8>> {
+        self.gzip(&files.tar(self.epoch)?)
     }
 
     fn read(&self, path: &str) -> Result<Vec<u8>> {
@@ -164,7 +180,7 @@ pub(crate) fn test(skips: &Path) -> Result<()> {
         std::fs::create_dir_all(folder.join(place)).context("cannot make a folder for packages")?;
         // What only debuggers need is most of it, and takes long to compress.
         program::strip(&root().join("target/debug/neap"), &program)?;
-        let left_out = make(&program, &out, epoch()?)?;
+        let left_out = make(&program, &out, epoch()?, Compression::fast())?;
         if sums.is_empty() {
             skipped = [left_out, check::run(&out)?].concat();
         }

@@ -42,7 +42,7 @@ pub(super) fn write(release: &Release) -> Result<()> {
         "specVersion": "1.6",
         "version": 1,
         "metadata": {
-            "timestamp": release.time()?,
+            "timestamp": release.time()?.to_string(),
             "tools": {"components": [{"type": "application", "name": "cargo xtask dist"}]},
             "component": whole,
         },
@@ -82,7 +82,8 @@ fn component(package: &Value, kind: &str, digests: &BTreeMap<(String, String), S
     });
     if let Some(license) = package["license"].as_str() {
         // An older way to say `OR`.
-        component["licenses"] = json!([{"expression": license.replace('/', " OR ")}]);
+        component["licenses"] =
+            json!([{"expression": license.split('/').map(str::trim).collect::<Vec<_>>().join(" OR ")}]);
     }
     if let Some(digest) = digests.get(&name_and_version(package)) {
         component["hashes"] = json!([{"alg": "SHA-256", "content": digest}]);

@@ -16,5 +16,5 @@ pub(super) fn write(release: &Release) -> Result<()> {
     }
     files.extend(&format!("{folder}/completions"), &release.texts.completions);
     files.extend(&format!("{folder}/man"), &release.texts.manual);
-    release.write(&release.name(".tar.gz"), &files.tar_gz(release.epoch)?)
+    release.write(&release.name(".tar.gz"), &release.tar_gz(&files)?)
 }
