@@ -31,7 +31,9 @@ fn main() -> ExitCode {
                 "usage: cargo xtask <task>\n\n  test   install and start what tests need, then pass them all"
             );
             eprintln!("  tidy   check dependency edges, file sizes and style");
-            eprintln!("  dist [--out DIR] [--program PATH]   build the program for any Linux, and packages of it");
+            eprintln!(
+                "  dist [--out DIR] [--program PATH] | --check DIR   build the program for any Linux, and packages of it"
+            );
             eprintln!("  picture <printed> <file.svg> <label>   draw what was printed in colour as a terminal");
             eprintln!("  postgres <command> …   run a command, such as some tests, beside a Postgres server");
             eprintln!("  secrets <gitleaks.toml>   rewrite the rules by which secrets are found");

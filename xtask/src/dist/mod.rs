@@ -26,8 +26,10 @@ use archive::Files;
 use publisher::Publisher;
 use texts::Texts;
 
-const USAGE: &str = "usage: cargo xtask dist [--out DIR] [--program PATH]";
+const USAGE: &str = "usage: cargo xtask dist [--out DIR] [--program PATH] | --check DIR";
 const SUMS: &str = "SHA256SUMS";
+/// With the headers of the program.
+const BEGINNING_BYTES: usize = 4096;
 
 /// What all packages of one release share.
 struct Release {
@@ -43,7 +45,7 @@ struct Release {
     out: PathBuf,
 }
 
-/// `dist [--out DIR] [--program PATH]`: builds the program unless one is given.
+/// `dist [--out DIR] [--program PATH]` builds the program unless one is given; `dist --check DIR` only checks packages.
 pub(crate) fn run(args: &[String]) -> Result<()> {
     let (mut out, mut program) = (root().join("target/packages"), None);
     let mut args = args.iter();
@@ -52,21 +54,26 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         match flag.as_str() {
             "--out" => out = PathBuf::from(value),
             "--program" => program = Some(PathBuf::from(value)),
+            "--check" => return check(Path::new(value)),
             _ => bail!("{flag} is not known\n{USAGE}"),
         }
     }
     let epoch = epoch()?;
     let program = program.map_or_else(|| program::build(epoch), Ok)?;
-    let left_out = make(&program, &out, epoch, Compression::default())?;
+    let left_out = make(&program, Texts::of(&program)?, &out, epoch, Compression::default())?;
     print_sizes(&out)?;
-    let unchecked = check::run(&out)?;
-    unchecked.iter().for_each(|note| println!("── not checked: {note}"));
+    check(&out)?;
     if left_out.is_empty() { Ok(()) } else { bail!("not made: {}", left_out.join("; ")) }
+}
+
+fn check(out: &Path) -> Result<()> {
+    check::run(out)?.iter().for_each(|note| println!("── not checked: {note}"));
+    Ok(())
 }
 
 /// Makes the packages of a program that is there in a folder, which is emptied. Returns those that this machine cannot make.
 #[allow(clippy::disallowed_methods, reason = "a folder of packages is made anew")]
-fn make(program: &Path, out: &Path, epoch: u64, level: Compression) -> Result<Vec<String>> {
+fn make(program: &Path, texts: Texts, out: &Path, epoch: u64, level: Compression) -> Result<Vec<String>> {
     let started = Instant::now();
     let program = std::path::absolute(program).context("the program's path is empty")?;
     let out = std::path::absolute(out).context("the folder's path is empty")?;
@@ -87,7 +94,7 @@ fn make(program: &Path, out: &Path, epoch: u64, level: Compression) -> Result<Ve
         level,
         is_static: program::is_static(&content)?,
         program: content,
-        texts: Texts::of(&program)?,
+        texts,
         publisher: Publisher::read()?,
         program_path: program,
         out,
@@ -170,20 +177,26 @@ fn print_sizes(out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Packages of the program that tests use, twice, from two places: the same bytes.
+/// Packages of the program that tests use, checked; then, twice and from two places, packages of its first bytes: they are equal.
 #[allow(clippy::disallowed_methods, reason = "folders in target/ that only this uses")]
 pub(crate) fn test(skips: &Path) -> Result<()> {
-    let folder = root().join("target/package-test");
-    let (mut sums, mut skipped) = (Vec::new(), Vec::new());
+    let (folder, epoch) = (root().join("target/package-test"), epoch()?);
+    std::fs::create_dir_all(&folder).context("cannot make a folder for packages")?;
+    let program = folder.join("neap");
+    // What only debuggers need is most of it, and takes long to compress.
+    program::strip(&root().join("target/debug/neap"), &program)?;
+    let out = folder.join("packages");
+    let mut skipped = make(&program, Texts::of(&program)?, &out, epoch, Compression::fast())?;
+    skipped.extend(check::run(&out)?);
+
+    let beginning = std::fs::read(&program).context("cannot read the program")?;
+    let mut sums = Vec::new();
     for place in ["one", "another/place"] {
-        let (program, out) = (folder.join(place).join("neap"), folder.join(place).join("packages"));
+        let (copy, out) = (folder.join(place).join("neap"), folder.join(place).join("packages"));
         std::fs::create_dir_all(folder.join(place)).context("cannot make a folder for packages")?;
-        // What only debuggers need is most of it, and takes long to compress.
-        program::strip(&root().join("target/debug/neap"), &program)?;
-        let left_out = make(&program, &out, epoch()?, Compression::fast())?;
-        if sums.is_empty() {
-            skipped = [left_out, check::run(&out)?].concat();
-        }
+        std::fs::write(&copy, &beginning[..beginning.len().min(BEGINNING_BYTES)])
+            .context("cannot copy the program")?;
+        make(&copy, Texts::of(&program)?, &out, epoch, Compression::fast())?;
         sums.push(std::fs::read_to_string(out.join(SUMS)).context("there are no sums")?);
     }
     ensure!(sums[0] == sums[1], "two runs made other packages:\n{}\n{}", sums[0], sums[1]);
