@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use crate::root;
 use crate::test::run_timed;
 
-/// Runs on every Linux of its processor. A static glibc would need the C library of this machine at run time to resolve names.
+/// Runs on every Linux of its processor. A static glibc would load parts of its own version at run time to find hosts.
 pub(super) const TARGET: &str = "x86_64-unknown-linux-musl";
 const PROGRAM_HEADERS_AT: usize = 32;
 const X86_64: u16 = 62;
