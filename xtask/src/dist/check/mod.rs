@@ -22,6 +22,9 @@ struct Place {
 
 type Check = fn(&Place) -> Result<()>;
 
+/// Those that this machine may not be able to make, by the ends of their names.
+const OPTIONAL: [(&str, &str); 2] = [("the wheel", ".whl"), ("the npm packages", ".tgz")];
+
 /// Each with the programs that it needs, asked for their version.
 const CHECKS: [(&str, &[&str], Check); 11] = [
     ("the digests", &["sha256sum"], packages::digests),
@@ -46,8 +49,14 @@ pub(crate) fn run(out: &Path) -> Result<Vec<String>> {
     let _ = std::fs::remove_dir_all(&folder);
     let out = std::path::absolute(out).context("the folder's path is empty")?;
     let place = Place { out, folder, is_root: printed(Command::new("id").arg("-u"))?.trim() == "0" };
+    let made = listed(&place.out)?;
+    let is_made = |ending: &str| made.iter().any(|(name, _)| name.ends_with(ending));
     let mut unchecked = Vec::new();
     for (name, needs, check) in CHECKS {
+        if OPTIONAL.iter().any(|(optional, ending)| *optional == name && !is_made(ending)) {
+            unchecked.push(format!("{name}: not made"));
+            continue;
+        }
         match needs.iter().find(|program| !can_run(program, &["--version"])) {
             Some(missing) => unchecked.push(format!("{name}: there is no {missing}")),
             None => check(&place).with_context(|| format!("{name} failed the check"))?,
