@@ -5,11 +5,14 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use super::clients::can_run;
 use crate::root;
 use crate::test::run_timed;
 
 /// Runs on every Linux of its processor. A static glibc would load parts of its own version at run time to find hosts.
 pub(super) const TARGET: &str = "x86_64-unknown-linux-musl";
+/// By the names that build scripts look for.
+const COMPILERS: [&str; 2] = ["musl-gcc", "x86_64-linux-musl-gcc"];
 const PROGRAM_HEADERS_AT: usize = 32;
 const X86_64: u16 = 62;
 const PT_INTERP: u32 = 3;
@@ -19,6 +22,9 @@ pub(super) fn build(epoch: u64) -> Result<PathBuf> {
     let installed = printed("rustc", &["--print", "sysroot"])?;
     if !Path::new(&installed).join("lib/rustlib").join(TARGET).exists() {
         bail!("Rust has no libraries for {TARGET}; hint: rustup target add {TARGET}");
+    }
+    if !COMPILERS.iter().any(|compiler| can_run(compiler, &["--version"])) {
+        bail!("there is no C compiler for musl; hint: install Debian's musl-tools, or one named {}", COMPILERS[1]);
     }
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo"))).context("there is no home folder")?;
