@@ -1,6 +1,7 @@
 //! Development tasks: `cargo xtask test` runs all tests, `cargo xtask tidy` checks what the compiler does not.
 
 mod agents;
+mod dist;
 mod edges;
 mod mcp;
 mod page;
@@ -21,6 +22,7 @@ fn main() -> ExitCode {
     let result = match task.as_deref() {
         Some("test") => test::run(),
         Some("tidy") => tidy::run(),
+        Some("dist") => dist::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         Some("picture") => picture::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         Some("postgres") => postgres::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         Some("secrets") => secrets::run(std::env::args().nth(2)),
@@ -29,6 +31,9 @@ fn main() -> ExitCode {
                 "usage: cargo xtask <task>\n\n  test   install and start what tests need, then pass them all"
             );
             eprintln!("  tidy   check dependency edges, file sizes and style");
+            eprintln!(
+                "  dist [--out DIR] [--program PATH] | --check DIR   build the program for any Linux, and packages of it"
+            );
             eprintln!("  picture <printed> <file.svg> <label>   draw what was printed in colour as a terminal");
             eprintln!("  postgres <command> …   run a command, such as some tests, beside a Postgres server");
             eprintln!("  secrets <gitleaks.toml>   rewrite the rules by which secrets are found");

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{agents, mcp, page, postgres, python, root, typescript};
+use crate::{agents, dist, mcp, page, postgres, python, root, typescript};
 
 /// Set by `.ci/run`: what cannot be installed although its installer is here is a failure.
 const STRICT: &str = "NEAP_TEST_STRICT";
@@ -47,7 +47,7 @@ pub(crate) fn run() -> Result<()> {
     let result = run_timed(&command, &mut testing);
     drop(server);
     let result = result.and_then(|()| page::run(&skips)).and_then(|()| python::run(&skips));
-    let result = result.and_then(|()| typescript::run(&skips));
+    let result = result.and_then(|()| typescript::run(&skips)).and_then(|()| dist::test(&skips));
     print_skips(&skips);
     result?;
     cargo(&["test", "--workspace", "--doc", "--quiet"])

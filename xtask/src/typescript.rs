@@ -19,11 +19,30 @@ const FILES_AT_A_TIME: &str = "--test-concurrency=2";
 /// Runs once. npm reports an error if this fails.
 pub(crate) fn install() {
     for (folder, packages) in [CLIENT, OPENCLAW].iter().zip(PACKAGES) {
-        let prefix = root().join(folder).to_string_lossy().into_owned();
-        // OpenClaw's scripts refuse a Node.js older than the one that comes with it.
-        let npm = ["ci", "--prefix", &prefix, "--ignore-scripts", "--no-audit", "--no-fund", "--silent"];
-        make_once(&root().join(packages), || run_ok(Path::new("npm"), &npm));
+        install_for(folder, packages);
     }
+}
+
+/// Whether they are there.
+fn install_for(folder: &str, packages: &str) -> bool {
+    let prefix = root().join(folder).to_string_lossy().into_owned();
+    // OpenClaw's scripts refuse a Node.js older than the one that comes with it.
+    let npm = ["ci", "--prefix", &prefix, "--ignore-scripts", "--no-audit", "--no-fund", "--silent"];
+    make_once(&root().join(packages), || run_ok(Path::new("npm"), &npm));
+    root().join(packages).join("ready").exists()
+}
+
+/// Installs what the client is compiled with.
+pub(crate) fn can_compile() -> bool {
+    install_for(CLIENT, PACKAGES[0])
+}
+
+/// As it is published, without tests.
+#[allow(clippy::disallowed_methods, reason = "a folder that only builds use")]
+pub(crate) fn compile_client() -> Result<()> {
+    // There is none after a fresh clone.
+    let _ = std::fs::remove_dir_all(root().join(CLIENT).join("dist"));
+    compile(CLIENT)
 }
 
 /// `neap` must be built. Counts a skip in `skips` where packages are missing.

@@ -9,6 +9,7 @@ mod conclusions;
 mod costs;
 mod ending_turns;
 mod envelopes;
+mod examples;
 mod faults;
 mod frames;
 mod golden;

@@ -95,6 +95,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         TopLevel::Hidden(HiddenCommand::Hook(_)) => return cmd::hook::print_errors(&folder()?, json),
         TopLevel::Hidden(HiddenCommand::EmbedWaiting) => return cmd::import::embed_waiting(&data().await?).await,
         TopLevel::Hidden(HiddenCommand::Completions(args)) => return cmd::completions::run(&args),
+        TopLevel::Hidden(HiddenCommand::Man) => return cmd::man::run(),
     };
     match command {
         Command::Chat(args) => cmd::chat::run(&data().await?, args, json).await,

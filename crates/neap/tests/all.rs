@@ -15,6 +15,7 @@ mod doctor;
 mod economy;
 mod embedders;
 mod eval;
+mod examples;
 mod expected;
 mod help;
 mod hook;

@@ -6,10 +6,13 @@ use std::path::Path;
 use crate::rig::Neap;
 use serde_json::Value;
 
+fn file(path: &str) -> String {
+    let full = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
+    std::fs::read_to_string(&full).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
 fn read(path: &str) -> Value {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    serde_json::from_str(&file(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
 /// What the program itself would write into a file of an agent.
@@ -22,6 +25,45 @@ fn installed(ending: &str) -> Value {
 
 fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_else(|| panic!("no {key} in {value}"))
+}
+
+/// Who publishes, as `Cargo.toml` says.
+fn publisher() -> toml::Table {
+    let manifest: toml::Table = file("Cargo.toml").parse().expect("TOML");
+    manifest["workspace"]["metadata"]["publisher"].as_table().expect("a table").clone()
+}
+
+#[test]
+fn every_manifest_names_the_author_and_the_version() {
+    let author = publisher()["author"].as_str().expect("a name").to_owned();
+    for path in ["plugin/.claude-plugin/plugin.json", "packaging/mcpb/manifest.json"] {
+        assert_eq!(text(&read(path)["author"], "name"), author, "{path}");
+    }
+    assert_eq!(text(&read("clients/typescript/package.json"), "version"), env!("CARGO_PKG_VERSION"));
+    let python = format!("\nVERSION = \"{}\"\n", env!("CARGO_PKG_VERSION"));
+    assert!(file("clients/python/src/neap/version.py").contains(&python), "the Python client has another version");
+}
+
+/// As <https://keepachangelog.com> asks: newest first, groups of known names, dated versions.
+#[test]
+fn the_changelog_has_its_form() {
+    let changelog = file("CHANGELOG.md");
+    let mut headings = changelog.lines().filter(|line| line.starts_with('#'));
+    assert_eq!((headings.next(), headings.next()), (Some("# Changelog"), Some("## [Unreleased]")));
+    let groups = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"];
+    for heading in headings {
+        match heading.strip_prefix("### ") {
+            Some(group) => assert!(groups.contains(&group), "{heading}"),
+            None => {
+                let (version, date) =
+                    heading.strip_prefix("## [").and_then(|rest| rest.split_once("] - ")).expect(heading);
+                assert_eq!(version.split('.').filter(|part| part.parse::<u32>().is_ok()).count(), 3, "{heading}");
+                assert!(date.parse::<jiff::civil::Date>().is_ok(), "{heading}");
+            }
+        }
+    }
+    let (_, first) = changelog.split_once("## [Unreleased]\n").expect("what is unreleased");
+    assert!(first.trim_start().starts_with("### "), "what is unreleased has no groups");
 }
 
 #[test]
@@ -65,10 +107,10 @@ fn the_bundle_has_all_that_a_bundle_must_have() {
 fn the_registry_is_told_what_it_asks_for() {
     let server = read("packaging/server.json");
     assert_eq!(text(&server, "version"), env!("CARGO_PKG_VERSION"));
-    let (space, name) = text(&server, "name").split_once('/').expect("a name in a space");
-    let is_plain =
-        |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
-    assert!(is_plain(space) && is_plain(name) && space.contains('.') && !name.contains('/'));
+    let publisher = publisher();
+    let domain = publisher["domain"].as_str().expect("a domain");
+    let reversed = domain.split('.').rev().collect::<Vec<_>>().join(".");
+    assert_eq!(text(&server, "name"), format!("{reversed}/neap"));
     let length = text(&server, "description").chars().count();
     assert!((1..=100).contains(&length) && text(&server, "title").chars().count() <= 100);
     assert!(text(&server, "$schema").ends_with("/server.schema.json"));

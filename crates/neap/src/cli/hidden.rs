@@ -22,6 +22,9 @@ pub(crate) enum HiddenCommand {
     /// Print a completion script for a shell
     #[command(hide = true)]
     Completions(CompletionArgs),
+    /// Print the manual, a page of roff for each command
+    #[command(hide = true)]
+    Man,
 }
 
 #[derive(Debug, Args)]

@@ -15,6 +15,7 @@ pub(crate) mod import;
 pub(crate) mod install;
 pub(crate) mod keys;
 pub(crate) mod lab;
+pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod memory;
 pub(crate) mod original;
