@@ -16,6 +16,7 @@ from neap.hosts.crewai_records import (
     Records,
     absolute,
     before,
+    copied,
     in_categories,
     in_scope,
     moment,
@@ -70,7 +71,8 @@ class NeapStorage(StorageBackend):
         """Scores are cosines."""
         criteria = [in_scope(scope_prefix), in_categories(categories), with_metadata(metadata_filter)]
         found = self._records.nearest(query_embedding, criteria)
-        return [one for one in found if one[1] >= min_score][: max(limit, 0)]
+        best = [one for one in found if one[1] >= min_score][: max(limit, 0)]
+        return [(copied(record), score) for record, score in best]
 
     def delete(
         self,
@@ -92,14 +94,14 @@ class NeapStorage(StorageBackend):
         return self._records.delete(criteria)
 
     def get_record(self, record_id: str) -> MemoryRecord | None:
-        return next(iter(self._records.matching([lambda record: record.id == record_id])), None)
+        return next(map(copied, self._records.matching([lambda record: record.id == record_id])), None)
 
     def list_records(self, scope_prefix: str | None = None, limit: int = 200, offset: int = 0) -> list[MemoryRecord]:
         if limit <= 0 or offset < 0:
             return []
         every = self._records.matching([in_scope(scope_prefix)])
         newest_first = sorted(every, key=lambda record: moment(record.created_at), reverse=True)
-        return newest_first[offset : offset + limit]
+        return [copied(record) for record in newest_first[offset : offset + limit]]
 
     def get_scope_info(self, scope: str) -> ScopeInfo:
         every = self._records.matching([in_scope(scope)])

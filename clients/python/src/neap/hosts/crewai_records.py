@@ -6,12 +6,14 @@ from datetime import datetime, timezone
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from crewai.memory.storage.backend import EmbeddingDimensionMismatchError
 from crewai.memory.types import MemoryRecord
 
 from neap.client import Neap
 from neap.hosts.fold import Change, Fold
 
+Vector = npt.NDArray[np.float64]
 Criterion = Callable[[MemoryRecord], bool]
 
 
@@ -22,6 +24,7 @@ class Records(Fold):
 
     def reset(self) -> None:
         self._records: dict[str, MemoryRecord] = {}
+        self._vectors: dict[str, Vector] = {}
         self._dimensions = 0
         """Of the first vector; none has others."""
 
@@ -30,10 +33,10 @@ class Records(Fold):
         match change["op"]:
             case "save":
                 for stored in change["records"]:
-                    record = loaded(stored)
-                    self._dimensions = self._dimensions or len(record.embedding or [])
-                    self._records[record.id] = record
+                    self._put(loaded(stored))
             case "delete":
+                for name in change["ids"]:
+                    self._vectors.pop(name, None)
                 return sum(self._records.pop(name, None) is not None for name in change["ids"])
             case "touch":
                 for name in change["ids"]:
@@ -57,18 +60,27 @@ class Records(Fold):
             return self.write_and_follow({"op": "delete", "ids": names}) if names else 0
 
     def matching(self, criteria: Sequence[Criterion]) -> list[MemoryRecord]:
+        """Not copies: what is handed out must be copied."""
         with self.reading():
-            return [record.model_copy(deep=True) for record in self._matching(criteria)]
+            return list(self._matching(criteria))
 
     def nearest(self, query: list[float], criteria: Sequence[Criterion]) -> list[tuple[MemoryRecord, float]]:
-        """With the cosine of each, best first; 0 without a vector."""
+        """With the cosine of each, best first; 0 without a vector. Not copies, either."""
         with self.reading():
             check(self._dimensions, query)
             found = list(self._matching(criteria))
-            vectors = [record.embedding if record.embedding else [0.0] * len(query) for record in found]
-            scores = cosines(vectors, query)
+            nothing = np.zeros(len(query))
+            scores = cosines([self._vectors.get(record.id, nothing) for record in found], query)
             order = sorted(range(len(found)), key=lambda place: -scores[place])
-            return [(found[place].model_copy(deep=True), scores[place]) for place in order]
+            return [(found[place], scores[place]) for place in order]
+
+    def _put(self, record: MemoryRecord) -> None:
+        self._records[record.id] = record
+        self._vectors.pop(record.id, None)
+        self._dimensions = self._dimensions or len(record.embedding or [])
+        # Two processes may have begun with vectors of two sizes at once: those of the second one are not searched.
+        if record.embedding and len(record.embedding) == self._dimensions:
+            self._vectors[record.id] = np.asarray(record.embedding)
 
     def _matching(self, criteria: Sequence[Criterion]) -> Iterator[MemoryRecord]:
         return (record for record in self._records.values() if all(fits(record) for fits in criteria))
@@ -79,10 +91,10 @@ def check(dimensions: int, vector: Sequence[float] | None) -> None:
         raise EmbeddingDimensionMismatchError(dimensions, len(vector))
 
 
-def cosines(vectors: Sequence[Sequence[float]], query: Sequence[float]) -> list[float]:
+def cosines(vectors: Sequence[Vector], query: Sequence[float]) -> list[float]:
     if not vectors or not query:
         return [0.0] * len(vectors)
-    rows, wanted = np.asarray(vectors, dtype=np.float64), np.asarray(query, dtype=np.float64)
+    rows, wanted = np.stack(vectors), np.asarray(query)
     lengths = np.linalg.norm(rows, axis=1) * np.linalg.norm(wanted)
     return [float(one) for one in rows @ wanted / np.where(lengths == 0, 1, lengths)]
 
@@ -96,6 +108,10 @@ def dumped(record: MemoryRecord) -> Change:
 def loaded(stored: Change) -> MemoryRecord:
     vector: list[float] = np.frombuffer(base64.b64decode(stored["embedding"]), dtype="<f8").tolist()
     return MemoryRecord.model_validate({**stored, "embedding": vector or None})
+
+
+def copied(record: MemoryRecord) -> MemoryRecord:
+    return record.model_copy(deep=True)
 
 
 def in_scope(prefix: str | None) -> Criterion:
