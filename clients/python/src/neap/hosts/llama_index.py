@@ -1,14 +1,14 @@
 """LlamaIndex: a memory for its agents and chat engines, and a block for its own `Memory`."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.memory import BaseMemory, BaseMemoryBlock
 from llama_index.core.tools import FunctionTool
-from llama_index.core.utils import get_tokenizer
+from llama_index.core.utils import get_tokenizer  # pyright: ignore[reportUnknownVariableType]
 
 from neap.client import Neap
 from neap.errors import NotFound
@@ -91,7 +91,7 @@ class NeapMemoryBlock(BaseMemoryBlock[str]):
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
         """Without its last lines, counted by LlamaIndex's tokenizer."""
-        tokens = get_tokenizer()
+        tokens: Callable[[str], Sequence[Any]] = get_tokenizer()
         lines, room = content.splitlines(keepends=True), len(tokens(content)) - tokens_to_truncate
         while lines and len(tokens("".join(lines))) > room:
             lines.pop()
