@@ -33,7 +33,7 @@ const FROM_SOURCE: &str = "--no-binary=claude-agent-sdk";
 /// It pins other versions of what the libraries above need; the tests use the part that needs nothing.
 const HERMES: [&str; 2] = ["--no-deps", "hermes-agent==0.19.0"];
 
-/// It pins other versions, too, and wants databases; this is what its agents and memory import beside the packages above.
+/// It pins other versions, too, and wants databases; this is what its agents and memory import besides.
 const CREWAI: [&str; 25] = [
     "--no-deps",
     "crewai==1.15.30",

@@ -61,6 +61,8 @@ class Scripted(BaseLLM):
             return json.dumps({"suggested_scope": "/notes", "categories": ["note"], "importance": 0.5})
         if system == I18N_DEFAULT.memory("consolidation_system"):
             return json.dumps({"actions": [], "insert_new": True})
+        if system == I18N_DEFAULT.memory("query_system"):
+            return json.dumps({"complexity": "simple"})
         self.requests.append(json.dumps(messages))
         return f"Final Answer: {FACT if QUESTION in user and FACT in user else answer(len(self.requests))}"
 

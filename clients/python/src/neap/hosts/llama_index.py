@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.bridge.pydantic import PrivateAttr
@@ -91,7 +91,7 @@ class NeapMemoryBlock(BaseMemoryBlock[str]):
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
         """Without its last lines, counted by LlamaIndex's tokenizer."""
-        tokens: Callable[[str], Sequence[Any]] = get_tokenizer()
+        tokens = cast("Callable[[str], Sequence[int]]", get_tokenizer())
         lines, room = content.splitlines(keepends=True), len(tokens(content)) - tokens_to_truncate
         while lines and len(tokens("".join(lines))) > room:
             lines.pop()
