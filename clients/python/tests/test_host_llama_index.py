@@ -37,7 +37,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecationWar
 BUDGET = 3000
 MESSAGES = [
     ChatMessage("password: hunter2-hunter2 \ud83d\x00", additional_kwargs={"a": [1.5, {"b": None}]}),
-    ChatMessage(blocks=[TextBlock(text="look"), ImageBlock(image=b"\x89PNG", image_mimetype="image/png")]),
+    ChatMessage(blocks=[TextBlock(text="look at this heron"), ImageBlock(image=b"\x89PNG", image_mimetype="image/png")]),
     ChatMessage(
         role=MessageRole.ASSISTANT,
         blocks=[ThinkingBlock(content="hm"), ToolCallBlock(tool_call_id="c1", tool_name="f", tool_kwargs={"é": 1})],
@@ -155,8 +155,9 @@ def test_messages_come_back_as_they_were_and_for_all_processes(neap: Neap) -> No
         assert one.get_all() == other.get_all() == MESSAGES
         other.set([*MESSAGES, ChatMessage("go on")])
         assert one.get_all() == [*MESSAGES, ChatMessage("go on")]
+        assert neap.search("heron")["items"]
         one.reset()
-        assert other.get() == [] and neap.search("hunter2")["items"] == []
+        assert other.get() == [] and neap.search("heron")["items"] == []
         other.put(MESSAGES[-1])
         assert one.get() == MESSAGES[-1:]
 
