@@ -137,9 +137,10 @@ def test_a_data_folder_that_cannot_be_is_an_error(tmp_path: Path) -> None:
 def test_a_server_of_another_version_is_refused(neap: Neap, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     address, key = base_url_of(neap), key_of(data_dir)
     monkeypatch.setattr(version, "VERSION", "0.2.0")
-    with pytest.raises(VersionMismatch, match=r"is Neap 0\.1\.\d+, this package is made for 0\.2\.0"):
+    with pytest.raises(VersionMismatch, match=r"is Neap 0\.1\.\d+, this package is made for 0\.2\.0") as error:
         with Neap(base_url=address, key=key):
             pass
+    assert "pip install neap==0.1." in error.value.hint
     with pytest.raises(VersionMismatch):
         with Neap():
             pass

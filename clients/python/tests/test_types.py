@@ -16,8 +16,8 @@ def test_pyright_finds_nothing() -> None:
     if shutil.which("node") is None:
         pytest.skip("pyright runs in Node.js")
     # Without the hosts' libraries it would report them as missing.
-    needs = ("agents", "langgraph.graph", "claude_agent_sdk", "anthropic", "agent.memory_provider", "pydantic_ai")
-    for needed in needs:
+    libraries = ("agents", "langgraph.graph", "claude_agent_sdk", "anthropic", "agent.memory_provider", "pydantic_ai")
+    for needed in (*libraries, "llama_index.core", "crewai_core"):
         library(needed)
     command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "-p", str(CLIENT)]
     done = subprocess.run(command, cwd=CLIENT, capture_output=True, text=True, timeout=300)

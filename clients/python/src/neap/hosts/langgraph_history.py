@@ -12,14 +12,13 @@ from langchain_core.tools import BaseTool, tool
 from neap import fork
 from neap.client import Neap
 from neap.forms import Author, NewMessagesMessages
+from neap.hosts.cut import first_kept, page_of
 from neap.hosts.fold import Change, Fold
 from neap.hosts.recall_text import recall_text
 from neap.hosts.sizes import tokens_of
 from neap.hosts.words import record_words
 
 HOST = "langgraph-history"
-PAGE_SHARE = 4
-"""Of the budget, one part in so many is a page of what came before; half of it may be the newest exchanges."""
 THREADS_MAX = 64
 
 
@@ -81,12 +80,11 @@ class NeapHistory:
             self._record(thread, messages)
             shown = view(messages, thread.cut)
             if size(shown) > self._budget:
-                first = first_kept(messages, self._budget // 2)
-                if first is not None and first.id and (thread.cut is None or thread.cut[0] != first.id):
-                    question = words_of(messages[last_question(messages)])
-                    budget = self._budget // PAGE_SHARE
-                    page = self._neap.build_context(thread.session, question=question or None, budget=budget)
-                    thread.write({"op": "cut", "from": first.id, "page": page["text"]})
+                place = first_kept(messages, self._budget, lambda one: size([one]), is_question)
+                first = None if place is None else messages[place].id
+                if first and (thread.cut is None or thread.cut[0] != first):
+                    page = page_of(thread, words_of(messages[last_question(messages)]), self._budget)
+                    thread.write({"op": "cut", "from": first, "page": page})
                     thread.follow()
                     shown = view(messages, thread.cut)
             return shown
@@ -138,21 +136,13 @@ def view(messages: Sequence[AnyMessage], cut: tuple[str, str] | None) -> list[An
     return [*system, HumanMessage(cut[1], id=f"page-{cut[0]}"), *messages[place:]]
 
 
-def first_kept(messages: Sequence[AnyMessage], budget: int) -> AnyMessage | None:
-    """Where the newest exchanges begin that fit; the last one is kept whatever its size."""
-    first, tokens = None, 0
-    for message in reversed(messages):
-        tokens += size([message])
-        if first is not None and tokens > budget:
-            break
-        if isinstance(message, HumanMessage):
-            first = message
-    return first
+def is_question(message: AnyMessage) -> bool:
+    return isinstance(message, HumanMessage)
 
 
 def last_question(messages: Sequence[AnyMessage]) -> int:
     """Its place; 0 if there is none."""
-    return max((place for place, message in enumerate(messages) if isinstance(message, HumanMessage)), default=0)
+    return max((place for place, message in enumerate(messages) if is_question(message)), default=0)
 
 
 def size(messages: Sequence[AnyMessage]) -> int:

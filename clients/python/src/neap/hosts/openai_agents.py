@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from neap.client import Neap
 from neap.forms import Author, NewMessagesMessages
+from neap.hosts.cut import first_kept, page_of
 from neap.hosts.fold import Change, Fold
 from neap.hosts.openai_words import is_question, is_reply, messages_of, words_of
 from neap.hosts.recall_text import recall_text
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from agents.memory import OpenAIResponsesCompactionArgs, SessionSettings
 
 Kept = TypeVar("Kept")
-PAGE_SHARE = 4
-"""Of the budget, one part in so many is a page of what came before; half of it may be the newest exchanges."""
 
 
 class NeapSession(Fold):
@@ -142,28 +141,20 @@ class NeapSession(Fold):
         with self.reading():
             if self._budget is None or not (force or tokens_of(self._view()) > self._budget):
                 return
-            first = self._first_kept(self._budget // 2)
-            if first is None or (self._cut is not None and first <= self._cut[0]):
-                return
-            page = self.neap.build_context(
-                self.session, question=self._latest_question(), budget=self._budget // PAGE_SHARE
+            place = first_kept(
+                self._items, self._budget, lambda kept: tokens_of([kept[1]]), lambda kept: is_question(kept[1])
             )
-            self.write({"op": "cut", "from": first, "page": {"role": "user", "content": page["text"]}})
+            if place is None:
+                return
+            first = self._items[place][0]
+            if self._cut is not None and first <= self._cut[0]:
+                return
+            page = page_of(self, self._latest_question(), self._budget)
+            self.write({"op": "cut", "from": first, "page": {"role": "user", "content": page}})
             self.follow()
 
-    def _first_kept(self, budget: int) -> int | None:
-        """Where the newest exchanges begin that fit; the last one is kept whatever its size."""
-        first, tokens = None, 0
-        for number, item in reversed(self._items):
-            tokens += tokens_of([item])
-            if first is not None and tokens > budget:
-                break
-            if is_question(item):
-                first = number
-        return first
-
     def _latest_question(self) -> str | None:
-        return next((words_of(item) for _, item in reversed(self._items) if is_question(item)), None) or None
+        return next((words_of(item) for _, item in reversed(self._items) if is_question(item)), None)
 
     def _record_words(self) -> None:
         """Of exchanges that are over: the reply was said, or the next question."""

@@ -20,13 +20,11 @@ from pydantic_ai.models import ModelRequestContext
 
 from neap.client import Neap
 from neap.forms import Author, NewMessagesMessages
+from neap.hosts.cut import first_kept, page_of
 from neap.hosts.fold import Change, Fold
 from neap.hosts.recall_text import recall_text
 from neap.hosts.sizes import tokens_of
 from neap.hosts.words import Words
-
-PAGE_SHARE = 4
-"""Of the budget, one part in so many is a page of what came before; half of it may be the newest exchanges."""
 
 
 class Conversation(Fold):
@@ -106,19 +104,14 @@ class NeapConversation(AbstractCapability[Any]):
         with kept.reading():
             shown = view(messages, kept.cut)
             if tokens_of(dumped(shown)) > self._budget:
-                first = first_kept(messages, self._budget // 2)
+                first = first_kept(messages, self._budget, lambda one: tokens_of(dumped([one])), is_question)
                 if first and (kept.cut is None or kept.cut[0] != first):
                     asked = words_of(messages[first:])
                     question = next((one["content"] for one in reversed(asked) if one["role"] == "user"), None)
-                    page = self._page(question)
-                    kept.write({"op": "cut", "from": first, "page": page})
+                    kept.write({"op": "cut", "from": first, "page": page_of(kept, question, self._budget)})
                     kept.follow()
                     shown = view(messages, kept.cut)
             return shown
-
-    def _page(self, question: str | None) -> str:
-        budget = self._budget // PAGE_SHARE
-        return self._neap.build_context(self._kept.session, question=question, budget=budget)["text"]
 
 
 def dumped(messages: Sequence[ModelMessage]) -> list[Any]:
@@ -127,18 +120,6 @@ def dumped(messages: Sequence[ModelMessage]) -> list[Any]:
 
 def is_question(message: ModelMessage) -> bool:
     return isinstance(message, ModelRequest) and any(isinstance(part, UserPromptPart) for part in message.parts)
-
-
-def first_kept(messages: Sequence[ModelMessage], budget: int) -> int | None:
-    """Where the newest exchanges begin that fit; the last one is kept whatever its size."""
-    first, tokens = None, 0
-    for number in reversed(range(len(messages))):
-        tokens += tokens_of(dumped(messages[number : number + 1]))
-        if first is not None and tokens > budget:
-            break
-        if is_question(messages[number]):
-            first = number
-    return first
 
 
 def view(messages: Sequence[ModelMessage], cut: tuple[int, str] | None) -> list[ModelMessage]:
