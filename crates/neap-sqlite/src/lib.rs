@@ -4,6 +4,7 @@
 //!
 //! Start with `schema` (what is stored), then `writer` (how it gets there).
 
+mod access;
 mod background;
 mod cards;
 mod checkpoint;
@@ -64,6 +65,7 @@ use neap_store::{
     StoreError, StoredEvent,
 };
 use pool::ReaderPool;
+pub use access::SqliteAccess;
 pub use preflight::FileMismatch;
 use rusqlite::Transaction;
 use search::QueryContext;

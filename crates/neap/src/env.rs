@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use neap_core::base::access::TenantName;
 use neap_core::base::ids::{AgentId, SessionId};
 use neap_postgres::PostgresStore;
 
@@ -183,6 +184,26 @@ impl DataDir {
 
     pub(crate) fn database(&self) -> Option<&PostgresStore> {
         self.database.as_ref()
+    }
+
+    /// The same for one tenant: a data directory of its own, with a key of its own for tool results.
+    pub(crate) fn of_tenant(&self, tenant: &TenantName, agent: Option<&AgentId>) -> Self {
+        let agent = agent.unwrap_or(&self.agent).clone();
+        match tenant.is_local() {
+            true => Self { agent, ..self.clone() },
+            false => Self {
+                root: self.root.join("tenants").join(tenant.as_str()),
+                key_file: None,
+                agent,
+                store_url: self.store_url.clone(),
+                database: self.database.as_ref().map(|store| store.of_tenant(tenant.clone())),
+            },
+        }
+    }
+
+    /// Tenants, keys and the audit log.
+    pub(crate) fn access_file(&self) -> PathBuf {
+        self.root.join("access.db")
     }
 
     pub(crate) fn database_file(&self) -> PathBuf {

@@ -120,6 +120,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
             StoreSubcommand::Keys(args) => cmd::keys::run(&folder()?, &args, json),
             StoreSubcommand::Settings(args) => cmd::settings::run(&folder()?, &args, json),
         },
+        Command::Access(args) => cmd::access::run(&data().await?, args.what, json).await,
         Command::Lab(args) => cmd::lab::run(folder, args.what, json).await,
     }
 }
