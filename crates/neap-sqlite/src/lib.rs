@@ -56,6 +56,7 @@ use neap_core::session::log::{Log, LogRequest};
 use neap_core::session::state::{SessionHead, SessionState};
 use neap_core::text::secrets::Masking;
 
+pub use access::SqliteAccess;
 use connect::{BUSY_TIMEOUT, OpenMode, StoreLocation};
 use marker::Marker;
 use neap_store::backend::prepared_commit::PreparedCommit;
@@ -65,7 +66,6 @@ use neap_store::{
     StoreError, StoredEvent,
 };
 use pool::ReaderPool;
-pub use access::SqliteAccess;
 pub use preflight::FileMismatch;
 use rusqlite::Transaction;
 use search::QueryContext;

@@ -13,7 +13,10 @@ use crate::StoreError;
 pub enum KeyChange {
     /// Another secret takes the place of today's, which holds until `former_until`. A secret from before that holds no
     /// longer.
-    Rotated { secret: SecretDigest, former_until: Stamp },
+    Rotated {
+        secret: SecretDigest,
+        former_until: Stamp,
+    },
     Revoked(Stamp),
     Used(Stamp),
 }

@@ -50,6 +50,11 @@ pub(crate) const NEAP_MCP_TOKEN: &str = "NEAP_MCP_TOKEN";
 /// Same as `--mcp-token-file`; takes precedence over [`NEAP_MCP_TOKEN`].
 pub(crate) const NEAP_MCP_TOKEN_FILE: &str = "NEAP_MCP_TOKEN_FILE";
 /// Same as `--callers`.
+pub(crate) const NEAP_AUDIT_DAYS: &str = "NEAP_AUDIT_DAYS";
+pub(crate) const NEAP_TLS_CERT: &str = "NEAP_TLS_CERT";
+pub(crate) const NEAP_TLS_KEY: &str = "NEAP_TLS_KEY";
+/// Serves other machines although no key is configured.
+pub(crate) const NEAP_WITHOUT_KEYS: &str = "NEAP_WITHOUT_KEYS";
 pub(crate) const NEAP_CALLERS: &str = "NEAP_CALLERS";
 /// Adds what the MCP conformance suite needs to `/mcp`.
 pub(crate) const NEAP_MCP_FIXTURE: &str = "NEAP_MCP_FIXTURE";

@@ -49,10 +49,10 @@ fn mutated(die: &mut Die) -> String {
     if whole.starts_with('/') { whole } else { format!("/{whole}") }
 }
 
-fn base64(text: &str) -> String {
+pub(crate) fn base64(bytes: impl AsRef<[u8]>) -> String {
     const SIGNS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::new();
-    for group in text.as_bytes().chunks(3) {
+    for group in bytes.as_ref().chunks(3) {
         let byte = |at: usize| u32::from(group.get(at).copied().unwrap_or(0));
         let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
         for at in 0..4 {

@@ -196,6 +196,7 @@ impl AccessStore for SqliteAccess {
     }
 
     async fn prune_audit(&self, before: Stamp) -> Result<u64, StoreError> {
-        self.write(move |db| db.execute("DELETE FROM audit WHERE at < ?1", [before.0]).map(|rows| rows as u64)).await
+        self.write(move |db| db.execute("DELETE FROM audit WHERE at < ?1", [before.0]).map(|rows| rows as u64))
+            .await
     }
 }

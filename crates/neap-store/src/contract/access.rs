@@ -68,7 +68,9 @@ pub async fn a_key_is_rotated_used_and_revoked(store: &dyn AccessStore) {
     store.add_key(&first).await.expect("a key");
     let (renewed, _) = AccessKey::renew(&first.id, &[8; 32]);
     let rotated = KeyChange::Rotated { secret: *renewed.digest(), former_until: Stamp(70) };
-    for change in [rotated, KeyChange::Used(Stamp(60)), KeyChange::Revoked(Stamp(80)), KeyChange::Revoked(Stamp(90))] {
+    for change in
+        [rotated, KeyChange::Used(Stamp(60)), KeyChange::Revoked(Stamp(80)), KeyChange::Revoked(Stamp(90))]
+    {
         assert!(store.change_key(&first.id, change).await.expect("a change"));
     }
     let want = KeyRecord {

@@ -83,7 +83,7 @@ pub(crate) enum LevelName {
     Read,
     /// Record and change as well
     Write,
-    /// Erase and read the audit log as well
+    /// Erase as well
     Admin,
 }
 

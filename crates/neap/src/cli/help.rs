@@ -11,7 +11,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Talk", &["demo", "chat", "run", "serve", "mcp"]),
     ("Set up", &["install", "import"]),
     ("Look", &["ui", "search", "context", "explain", "report"]),
-    ("Manage", &["remember", "recall", "session", "memory", "store", "access", "lab"]),
+    ("Manage", &["remember", "recall", "session", "memory", "store", "lab"]),
 ];
 
 const AFTER: &str = "\

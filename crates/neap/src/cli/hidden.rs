@@ -52,7 +52,8 @@ const FORMER_NAMES: [(&str, &str); 16] = [
 ];
 
 /// Other ways to write a command.
-const SHORT_NAMES: [(&str, &str); 2] = [("tenant", "access tenant"), ("key", "access key")];
+const SHORT_NAMES: [(&str, &str); 3] =
+    [("access", "store access"), ("tenant", "store access tenant"), ("key", "store access key")];
 
 const GLOBAL_OPTIONS_WITH_VALUE: [&str; 4] = ["--data-dir", "--store", "--key-file", "--agent"];
 

@@ -157,14 +157,6 @@ pub(crate) enum Command {
     Memory(MemoryArgs),
     /// Check, repair and configure the data store
     Store(StoreArgs),
-    /// Tenants, their keys, and the log of who asked for what
-    ///
-    /// For a server that several people or programs use: each tenant has a store of its own, and a request reaches it only with one of
-    /// its keys. Without any key, a server on this machine alone has one tenant, as always.
-    #[command(
-        after_long_help = "Example:\n  neap access tenant add acme\n  neap access key add acme --scope write --surface proxy,mcp"
-    )]
-    Access(AccessArgs),
     /// Run proofs, recall evaluations, benchmarks and scripted conversations
     Lab(LabArgs),
 }

@@ -13,7 +13,7 @@ use super::AccessError;
 pub enum Level {
     Read,
     Write,
-    /// To erase, and to read the audit log.
+    /// To erase, too.
     Admin,
 }
 

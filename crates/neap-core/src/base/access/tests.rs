@@ -66,8 +66,10 @@ fn a_key_is_not_shown_by_mistake() {
 
 fn a_scope() -> impl Strategy<Value = Scope> {
     let surfaces = prop::sample::subsequence(Surface::ALL.to_vec(), 1..=Surface::ALL.len());
-    (prop::sample::select(Level::ALL.to_vec()), surfaces)
-        .prop_map(|(level, surfaces)| Scope { level, surfaces: Surfaces::try_from(surfaces).expect("one at least") })
+    (prop::sample::select(Level::ALL.to_vec()), surfaces).prop_map(|(level, surfaces)| Scope {
+        level,
+        surfaces: Surfaces::try_from(surfaces).expect("one at least"),
+    })
 }
 
 proptest! {

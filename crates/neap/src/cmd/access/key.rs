@@ -47,7 +47,9 @@ pub(super) async fn add(data: &DataDir, args: &AddKeyArgs, json: bool) -> Result
     }
     note(&access, "key add", &args.tenant, Some(key.id())).await?;
     if is_first {
-        out::print_notice("from now on a server needs a key for every request; one that runs must be started again");
+        out::print_notice(
+            "from now on a server needs a key for every request; one that runs must be started again",
+        );
     }
     print_secret(json, &record, &text)
 }
@@ -65,7 +67,8 @@ pub(super) async fn list(data: &DataDir, args: &ListKeysArgs, json: bool) -> Res
             let agent = key.agent.as_ref().map_or("-", AgentId::as_str).to_owned();
             let cells = [key.id.to_string(), key.tenant.name.to_string(), key.scope.to_string(), agent];
             let label = out::one_line(&key.label);
-            [cells.to_vec(), vec![state(key, now).to_owned(), time(key.expires), time(key.last_used), label]].concat()
+            [cells.to_vec(), vec![state(key, now).to_owned(), time(key.expires), time(key.last_used), label]]
+                .concat()
         };
         let rows: Vec<Vec<String>> = keys.iter().map(row).collect();
         match rows.is_empty() {
@@ -80,7 +83,9 @@ pub(super) async fn list(data: &DataDir, args: &ListKeysArgs, json: bool) -> Res
 pub(super) async fn rotate(data: &DataDir, args: &RotateKeyArgs, json: bool) -> Result<ExitCode, Failure> {
     let (access, record) = find(data, &args.id).await?;
     if record.revoked.is_some() {
-        return Err(Failure::new(format!("the key {} is revoked", args.id)).hint("make another: neap access key add"));
+        return Err(
+            Failure::new(format!("the key {} is revoked", args.id)).hint("make another: neap access key add")
+        );
     }
     let (key, text) = AccessKey::renew(&args.id, &random()?);
     let former_until = Stamp(SystemClock.now().0.saturating_add(args.overlap));
@@ -95,13 +100,12 @@ pub(super) async fn revoke(data: &DataDir, args: &RevokeKeyArgs, json: bool) -> 
     access.change_key(&args.id, KeyChange::Revoked(SystemClock.now())).await?;
     note(&access, "key revoke", &record.tenant.name, Some(&args.id)).await?;
     let id = &args.id;
-    out::print_answer(json, &json!({"key": id, "revoked": true}), || format!("revoked {id}: it opens nothing more\n"))
+    out::print_answer(json, &json!({"key": id, "revoked": true}), || {
+        format!("revoked {id}: it opens nothing more\n")
+    })
 }
 
-async fn find(
-    data: &DataDir,
-    id: &KeyId,
-) -> Result<(neap_sqlite::SqliteAccess, KeyRecord), Failure> {
+async fn find(data: &DataDir, id: &KeyId) -> Result<(neap_sqlite::SqliteAccess, KeyRecord), Failure> {
     let none = || Failure::new(format!("there is no key {id}")).hint("`neap access key list` lists them");
     let access = open_existing(data)?.ok_or_else(none)?;
     let record = access.key(id).await?.ok_or_else(none)?;
@@ -130,9 +134,10 @@ fn print_secret(json: bool, record: &KeyRecord, text: &str) -> Result<ExitCode, 
     let mut value = form(record);
     value["key"] = json!(text);
     out::print_answer(json, &value, || {
-        let former = record.former.as_ref().map(|(_, until)| {
-            format!("{DIM}the old one holds until {}{DIM:#}\n", out::time(*until))
-        });
+        let former = record
+            .former
+            .as_ref()
+            .map(|(_, until)| format!("{DIM}the old one holds until {}{DIM:#}\n", out::time(*until)));
         format!(
             "{BOLD}{text}{BOLD:#}\n{DIM}shown this once: only a digest of it is kept. It opens {} as {}{DIM:#}\n{}",
             record.tenant.name,

@@ -52,10 +52,8 @@ pub(super) async fn list(data: &DataDir, json: bool) -> Result<ExitCode, Failure
         .collect();
     out::print_answer(json, &entries, || {
         let text = |entry: &serde_json::Value, field: &str| entry[field].as_str().unwrap_or_default().to_owned();
-        let rows: Vec<Vec<String>> = entries
-            .iter()
-            .map(|entry| vec![text(entry, "tenant"), entry["keys"].to_string()])
-            .collect();
+        let rows: Vec<Vec<String>> =
+            entries.iter().map(|entry| vec![text(entry, "tenant"), entry["keys"].to_string()]).collect();
         out::table(&["tenant", "keys"], &rows)
     })
 }
@@ -79,7 +77,8 @@ pub(super) async fn remove(data: &DataDir, args: &RemoveTenantArgs, json: bool) 
             sessions = store.sessions().await?.len() as u64;
             bytes = store.footprint(None).await?.file;
         }
-        let value = json!({"tenant": name, "keys": keys, "sessions": sessions, "bytes": bytes, "folder": own.root()});
+        let value =
+            json!({"tenant": name, "keys": keys, "sessions": sessions, "bytes": bytes, "folder": own.root()});
         return out::print_answer(json, &value, || {
             format!(
                 "{BOLD}{name}{BOLD:#} has {}, {} and {} of data. Removing it removes its folder {} and its keys, which \
@@ -94,7 +93,9 @@ pub(super) async fn remove(data: &DataDir, args: &RemoveTenantArgs, json: bool) 
         });
     };
     if confirm != name.as_str() {
-        return Err(Failure::new(format!("--confirm names another tenant than {name}")).hint("nothing was removed"));
+        return Err(
+            Failure::new(format!("--confirm names another tenant than {name}")).hint("nothing was removed")
+        );
     }
     // First its keys: nobody writes into what is removed.
     access.remove_tenant(name).await?;
