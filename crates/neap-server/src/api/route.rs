@@ -157,7 +157,7 @@ impl Route {
     pub(crate) fn reads(self) -> Self {
         match self.need {
             Need::Api(_, surface) => Self { need: Need::Api(Level::Read, surface), ..self },
-            Need::Open | Need::Mcp | Need::Proxy => self,
+            Need::Open | Need::Mcp | Need::Proxy | Need::Server => self,
         }
     }
 
@@ -165,7 +165,7 @@ impl Route {
     pub(crate) fn anywhere(self) -> Self {
         match self.need {
             Need::Api(level, _) => Self { need: Need::Api(level, None), ..self },
-            Need::Open | Need::Mcp | Need::Proxy => self,
+            Need::Open | Need::Mcp | Need::Proxy | Need::Server => self,
         }
     }
 

@@ -53,6 +53,8 @@ struct Place {
     mock: Mock,
     ours: Key,
     theirs: Key,
+    /// Of whoever runs the server.
+    own: Key,
 }
 
 impl Place {
@@ -83,9 +85,10 @@ impl Place {
     fn over(neap: Neap) -> Self {
         let (ours, theirs) =
             (new_key(&neap, "acme", &["--scope", "admin"]), new_key(&neap, "beta", &["--scope", "admin"]));
+        let own = new_key(&neap, "local", &["--scope", "read"]);
         let mock = provider();
         let server = Proxy::over(neap, &["--upstream", &mock.url("/v1")], &[("NEAP_LOG", "debug")]);
-        Self { server, mock, ours, theirs }
+        Self { server, mock, ours, theirs, own }
     }
 
     /// Below the API's prefix.
@@ -109,9 +112,10 @@ impl Place {
 
     /// Everything that the server printed and counts, for a look at what it should not contain.
     fn said(&self) -> String {
-        let metrics = self.server.ask("GET", "/metrics", &[], b"").text();
+        let metrics = self.server.ask("GET", "/metrics", &[("x-neap-key", &self.own.text)], b"");
+        assert_eq!(metrics.status, 200, "{}", metrics.text());
         let ready = self.server.ask("GET", "/readyz", &[], b"").text();
-        self.server.log() + &metrics + &ready
+        self.server.log() + &metrics.text() + &ready
     }
 }
 
