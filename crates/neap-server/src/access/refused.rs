@@ -102,18 +102,16 @@ impl Refused {
                  `neap ui` prints"
             }
             Refused::NoKey if surface == Surface::Proxy => {
-                "send a key from `neap access key add` in the header x-neap-key beside the provider's own key, or put it \
+                "send a key from `neap key add` in the header x-neap-key beside the provider's own key, or put it \
                  into the address: http://host/k/<key>/v1"
             }
-            Refused::NoKey => "send a key from `neap access key add` as x-neap-key or as Authorization: Bearer",
-            Refused::Expired | Refused::Revoked => {
-                "ask whoever runs this server for another: `neap access key add`"
-            }
+            Refused::NoKey => "send a key from `neap key add` as x-neap-key or as Authorization: Bearer",
+            Refused::Expired | Refused::Revoked => "ask whoever runs this server for another: `neap key add`",
             Refused::Level(Level::Write) => {
                 "changes need the token in the data folder's keys/api.token, or a key with the scope write"
             }
             Refused::Level(_) | Refused::Surface(_) => {
-                "use a key of that scope; `neap access key list` shows what each is for"
+                "use a key of that scope; `neap key list` shows what each is for"
             }
             Refused::UsedUp(_) => "wait as long as Retry-After says",
             Refused::StoreFull(_) => "erase what is no longer needed, or use a key with a higher limit",

@@ -163,7 +163,7 @@ pub(crate) struct ListKeysArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct RotateKeyArgs {
-    /// Its id, as `neap access key list` shows it
+    /// Its id, as `neap key list` shows it
     #[arg(value_name = "ID")]
     pub(crate) id: KeyId,
     /// How long the old secret still holds, such as 30m, 24h or 7d
@@ -173,7 +173,7 @@ pub(crate) struct RotateKeyArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct RevokeKeyArgs {
-    /// Its id, as `neap access key list` shows it
+    /// Its id, as `neap key list` shows it
     #[arg(value_name = "ID")]
     pub(crate) id: KeyId,
 }

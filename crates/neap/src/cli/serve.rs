@@ -85,7 +85,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = NEAP_TLS_KEY, hide_env_values = true, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
     /// Serve other machines although no key is configured: anybody who reaches the address may use the proxy. Without
-    /// this, an address beyond this machine needs a key (`neap access key add`)
+    /// this, an address beyond this machine needs a key (`neap key add`)
     #[arg(long, env = NEAP_WITHOUT_KEYS, hide_env_values = true, value_parser = clap::builder::FalseyValueParser::new())]
     pub(crate) without_keys: bool,
     /// How long the audit log of keys is kept

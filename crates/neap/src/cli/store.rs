@@ -35,9 +35,7 @@ pub(crate) enum StoreSubcommand {
     ///
     /// For a server that several people or programs use: each tenant has a store of its own, and a request reaches it
     /// only with one of its keys. Without any key, a server on this machine alone has one tenant, as always.
-    #[command(
-        after_long_help = "Example:\n  neap access tenant add acme\n  neap access key add acme --surface proxy,mcp"
-    )]
+    #[command(after_long_help = "Example:\n  neap tenant add acme\n  neap key add acme --surface proxy,mcp")]
     Access(AccessArgs),
     /// List all settings with their defaults, or change one of the store
     ///

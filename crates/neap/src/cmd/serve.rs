@@ -31,9 +31,7 @@ pub(crate) async fn run(data: &DataDir, args: ServeArgs) -> Result<ExitCode, Fai
     let keys = configured_keys(data).await?;
     if keys.is_none() && !args.without_keys && !listen.ip().is_loopback() {
         return Err(Failure::new(format!("anybody who reaches {listen} could use this server: there is no key"))
-            .hint(
-                "make one: `neap access key add local`; or say that it is meant so: `neap serve --without-keys`",
-            ));
+            .hint("make one: `neap key add local`; or say that it is meant so: `neap serve --without-keys`"));
     }
     let tls = args.tls_cert.as_deref().zip(args.tls_key.as_deref());
     let tls = tls.map(|(certificate, key)| ServerTls::from_files(certificate, key)).transpose()?;
@@ -102,7 +100,7 @@ fn keyed(
         access: Arc::new(Access::with_keys(hosts, bound.address().port(), keys, audit_days)),
         tenants: Arc::new(Tenants::opened_by(open)),
         guard: TokenGuard::new(None),
-        notices: vec!["every request needs a key (`neap access key list`); other tokens open nothing".to_owned()],
+        notices: vec!["every request needs a key (`neap key list`); other tokens open nothing".to_owned()],
     }
 }
 

@@ -54,10 +54,7 @@ fn a_secret_is_shown_once_and_kept_nowhere() {
         assert!(!bytes.windows(16).any(|part| part == &secret.as_bytes()[..16]), "{file}");
     }
     let audit = neap.json(&["access", "audit"]).to_string();
-    assert!(
-        audit.contains("neap access key add") && audit.contains(id) && !audit.contains(&secret[..16]),
-        "{audit}"
-    );
+    assert!(audit.contains("neap key add") && audit.contains(id) && !audit.contains(&secret[..16]), "{audit}");
 }
 
 #[test]
@@ -132,7 +129,7 @@ fn the_data_directory_itself_is_the_local_tenant() {
 fn a_server_for_others_without_a_key_does_not_start() {
     let ran = Neap::new().run(&["serve", "--listen", "0.0.0.0:0"]);
     assert_eq!(ran.code, 2);
-    assert!(ran.err.contains("neap access key add") && ran.err.contains("--without-keys"), "{}", ran.err);
+    assert!(ran.err.contains("neap key add") && ran.err.contains("--without-keys"), "{}", ran.err);
 }
 
 #[test]

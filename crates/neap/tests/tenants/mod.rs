@@ -16,6 +16,8 @@ use crate::wire::{Answer, Proxy};
 /// Planted in everything that each tenant stores.
 const OURS: &str = "QX7-ACME-HERON";
 const THEIRS: &str = "QX9-BETA-OSPREY";
+/// Planted in one memory of one agent, and said in no conversation.
+const REMEMBERED: &str = "QX5-ACME-MAGPIE";
 /// What the provider takes.
 const PROVIDER_KEY: &str = "Bearer sk-the-providers-own-key-4f9aT7bQ2mX8";
 
@@ -79,6 +81,7 @@ impl Place {
             let rule = format!("delete {marker}");
             on_tenant(&neap, tenant, &["memory", "censor", "add", &rule, "--reason", marker], "");
         }
+        on_tenant(&neap, "acme", &["remember", &format!("The door of {REMEMBERED} is green")], "");
         neap
     }
 

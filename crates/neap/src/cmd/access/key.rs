@@ -1,4 +1,4 @@
-//! `neap access key`: makes, lists, rotates and revokes keys. A secret is printed once, when it is made.
+//! `neap key`: makes, lists, rotates and revokes keys. A secret is printed once, when it is made.
 
 use std::process::ExitCode;
 
@@ -72,7 +72,7 @@ pub(super) async fn list(data: &DataDir, args: &ListKeysArgs, json: bool) -> Res
         };
         let rows: Vec<Vec<String>> = keys.iter().map(row).collect();
         match rows.is_empty() {
-            true => "There is no key yet; `neap access key add` makes one.\n".to_owned(),
+            true => "There is no key yet; `neap key add` makes one.\n".to_owned(),
             false => {
                 out::table(&["key", "tenant", "scope", "agent", "state", "expires", "last used", "label"], &rows)
             }
@@ -83,9 +83,7 @@ pub(super) async fn list(data: &DataDir, args: &ListKeysArgs, json: bool) -> Res
 pub(super) async fn rotate(data: &DataDir, args: &RotateKeyArgs, json: bool) -> Result<ExitCode, Failure> {
     let (access, record) = find(data, &args.id).await?;
     if record.revoked.is_some() {
-        return Err(
-            Failure::new(format!("the key {} is revoked", args.id)).hint("make another: neap access key add")
-        );
+        return Err(Failure::new(format!("the key {} is revoked", args.id)).hint("make another: neap key add"));
     }
     let (key, text) = AccessKey::renew(&args.id, &random()?);
     let former_until = Stamp(SystemClock.now().0.saturating_add(args.overlap));
@@ -106,7 +104,7 @@ pub(super) async fn revoke(data: &DataDir, args: &RevokeKeyArgs, json: bool) -> 
 }
 
 async fn find(data: &DataDir, id: &KeyId) -> Result<(neap_sqlite::SqliteAccess, KeyRecord), Failure> {
-    let none = || Failure::new(format!("there is no key {id}")).hint("`neap access key list` lists them");
+    let none = || Failure::new(format!("there is no key {id}")).hint("`neap key list` lists them");
     let access = open_existing(data)?.ok_or_else(none)?;
     let record = access.key(id).await?.ok_or_else(none)?;
     Ok((access, record))
@@ -121,7 +119,7 @@ async fn find_tenant(access: &dyn AccessStore, name: &TenantName) -> Result<Tena
 }
 
 fn no_tenant(name: &TenantName) -> Failure {
-    Failure::new(format!("there is no tenant '{name}'")).hint(format!("add it: neap access tenant add {name}"))
+    Failure::new(format!("there is no tenant '{name}'")).hint(format!("add it: neap tenant add {name}"))
 }
 
 fn random<const N: usize>() -> Result<[u8; N], Failure> {

@@ -53,7 +53,7 @@ async fn note(
         at: SystemClock.now(),
         tenant: Some(tenant.clone()),
         key: None,
-        what: format!("neap access {what}"),
+        what: format!("neap {what}"),
         ids,
         outcome: "ok".to_owned(),
     };

@@ -1,4 +1,4 @@
-//! `neap access tenant`: adds, lists and removes tenants.
+//! `neap tenant`: adds, lists and removes tenants.
 
 use std::process::ExitCode;
 
@@ -11,6 +11,7 @@ use serde_json::json;
 use super::{note, open, open_existing};
 use crate::app;
 use crate::cli::{AddTenantArgs, RemoveTenantArgs};
+use crate::database;
 use crate::env::DataDir;
 use crate::out::{self, BOLD, DIM, Failure, count};
 
@@ -18,7 +19,7 @@ pub(super) async fn add(data: &DataDir, args: &AddTenantArgs, json: bool) -> Res
     let name = &args.name;
     if name.is_local() {
         return Err(Failure::new("the tenant 'local' is always there: the data directory itself")
-            .hint("`neap access key add local` makes a key for it"));
+            .hint("`neap key add local` makes a key for it"));
     }
     let folder = data.of_tenant(name, None).root().to_owned();
     let access = open(data)?;
@@ -30,13 +31,14 @@ pub(super) async fn add(data: &DataDir, args: &AddTenantArgs, json: bool) -> Res
             .hint("remove that folder, or take its data over with --adopt"));
     }
     if exists || !access.add_tenant(&tenant).await? {
-        return Err(Failure::new(format!("there is a tenant '{name}' already"))
-            .hint("`neap access tenant list` lists them"));
+        return Err(
+            Failure::new(format!("there is a tenant '{name}' already")).hint("`neap tenant list` lists them")
+        );
     }
     files::create_dir(&folder)?;
     note(&access, "tenant add", name, None).await?;
     out::print_answer(json, &json!({"tenant": name, "folder": folder}), || {
-        format!("added {BOLD}{name}{BOLD:#}\n{DIM}a key for it:{DIM:#} neap access key add {name}\n")
+        format!("added {BOLD}{name}{BOLD:#}\n{DIM}a key for it:{DIM:#} neap key add {name}\n")
     })
 }
 
@@ -60,9 +62,13 @@ pub(super) async fn list(data: &DataDir, json: bool) -> Result<ExitCode, Failure
 
 pub(super) async fn remove(data: &DataDir, args: &RemoveTenantArgs, json: bool) -> Result<ExitCode, Failure> {
     let name = &args.name;
+    if data.store_url().is_some() {
+        return Err(database::not_here("removing a tenant")
+            .hint("revoke its keys: `neap key list`, `neap key revoke`; its rows stay in the database"));
+    }
     let none = || {
         Failure::new(format!("there is no tenant '{name}' that can be removed"))
-            .hint("`neap access tenant list` lists them; 'local' is the data directory itself")
+            .hint("`neap tenant list` lists them; 'local' is the data directory itself")
     };
     let access = open_existing(data)?.ok_or_else(none)?;
     if !access.tenants().await?.iter().any(|known| known.name == *name) {
@@ -84,7 +90,7 @@ pub(super) async fn remove(data: &DataDir, args: &RemoveTenantArgs, json: bool) 
                 "{BOLD}{name}{BOLD:#} has {}, {} and {} of data. Removing it removes its folder {} and its keys, which \
                  open nothing from then on. This cannot be undone; what was asked stays in the audit log.\n\
                  {DIM}to keep a copy:{DIM:#} copy that folder\n\
-                 {DIM}to remove it:{DIM:#}   neap access tenant remove {name} --confirm {name}\n",
+                 {DIM}to remove it:{DIM:#}   neap tenant remove {name} --confirm {name}\n",
                 count(keys, "key"),
                 count(sessions, "session"),
                 count(bytes, "byte"),
