@@ -164,9 +164,9 @@ async fn handle(State(http): State<McpHttp>, request: Request) -> Response {
 }
 
 fn refusal(refused: &Refused, request: &Request) -> Response {
-    let reason = match refused {
-        Refused::Origin(_) => refused.reason(),
-        refused => format!("{}. hint: {}", refused.reason(), refused.hint(Surface::Mcp)),
+    let reason = match matches!(refused, Refused::Origin(_)) {
+        true => refused.reason(),
+        false => format!("{}. hint: {}", refused.reason(), refused.hint(Surface::Mcp)),
     };
     let mut response = error_response(refused.status(), &reason);
     if refused.status() == StatusCode::UNAUTHORIZED {

@@ -39,7 +39,7 @@ pub async fn tenants_are_added_once_and_removed_with_their_keys(store: &dyn Acce
     assert!(store.add_key(&key(&beta, 2)).await.expect("a key"));
     assert!(store.remove_tenant(&acme.name).await.expect("it goes"));
     assert!(!store.remove_tenant(&acme.name).await.expect("it is gone"));
-    assert_eq!(store.tenants().await.expect("a list"), [beta.clone()]);
+    assert_eq!(store.tenants().await.expect("a list"), vec![beta.clone()]);
     assert_eq!(store.key(&key(&acme, 1).id).await.expect("a look"), None);
     assert_eq!(store.keys(None).await.expect("a list"), [key(&beta, 2)]);
 }
