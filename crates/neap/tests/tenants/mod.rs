@@ -1,4 +1,5 @@
 //! A server with keys: whose data a key opens, and that nothing else opens any.
+#![allow(clippy::disallowed_methods, reason = "tests make files on purpose")]
 
 mod commands;
 mod limits;
