@@ -28,7 +28,6 @@ mod server;
 mod sql;
 mod store;
 mod store_url;
-mod tenant_name;
 mod texts;
 mod tx;
 mod vector_cache;
@@ -37,4 +36,3 @@ mod write;
 
 pub use server::PostgresServer;
 pub use store::PostgresStore;
-pub use tenant_name::{TenantName, TenantNameError};

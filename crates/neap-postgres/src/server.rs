@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
+use neap_core::base::access::TenantName;
 use neap_core::text::secrets::Masking;
 use neap_store::{DatabaseFault, StoreError};
 use tokio_postgres::error::SqlState;
@@ -15,7 +16,6 @@ use crate::fitness::{self, Fitness};
 use crate::migrations;
 use crate::store::PostgresStore;
 use crate::store_url::StoreUrl;
-use crate::tenant_name::TenantName;
 use crate::vector_cache::VectorCache;
 
 /// How long a request waits for a connection.

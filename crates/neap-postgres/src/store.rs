@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use neap_core::base::access::TenantName;
 use neap_core::base::digest::Digest;
 use neap_core::base::ids::{Seq, SessionId, Stamp, StreamId, TurnNo};
 use neap_core::base::message::Scope;
@@ -21,7 +22,6 @@ use neap_store::{
 use crate::db_error::DbError;
 use crate::server::PostgresServer;
 use crate::sql::params;
-use crate::tenant_name::TenantName;
 use crate::tx::Tx;
 use crate::vector_cache::VectorCache;
 use crate::{
@@ -48,6 +48,11 @@ impl PostgresStore {
     /// Sets whether secrets are masked before they are recorded; they are by default.
     pub fn with_masking(self, masking: Masking) -> Self {
         Self { masking, ..self }
+    }
+
+    /// The store of another tenant in the same database.
+    pub fn of_tenant(&self, tenant: TenantName) -> Self {
+        self.server.tenant(tenant).with_masking(self.masking)
     }
 
     pub fn tenant(&self) -> &TenantName {

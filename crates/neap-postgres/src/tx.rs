@@ -6,11 +6,11 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
 use deadpool_postgres::Object;
+use neap_core::base::access::TenantName;
 use tokio_postgres::Row;
 
 use crate::db_error::DbError;
 use crate::sql::Param;
-use crate::tenant_name::TenantName;
 
 pub(crate) struct Tx {
     client: Object,

@@ -4,6 +4,7 @@
 //!
 //! Start with `schema` (what is stored), then `writer` (how it gets there).
 
+mod access;
 mod background;
 mod cards;
 mod checkpoint;
@@ -55,6 +56,7 @@ use neap_core::session::log::{Log, LogRequest};
 use neap_core::session::state::{SessionHead, SessionState};
 use neap_core::text::secrets::Masking;
 
+pub use access::SqliteAccess;
 use connect::{BUSY_TIMEOUT, OpenMode, StoreLocation};
 use marker::Marker;
 use neap_store::backend::prepared_commit::PreparedCommit;

@@ -1,5 +1,6 @@
 //! The stores through their door: one program, since linking each file by itself takes longer than its tests.
 
+mod access;
 mod contract;
 mod disk;
 mod folder_import;

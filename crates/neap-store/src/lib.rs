@@ -5,6 +5,7 @@
 //! the same transaction, and can be dropped and rebuilt ([`Maintenance::rebuild`]). A store knows nothing of models and
 //! prompts, and does not rank: it proposes candidates, and the core ranks them.
 
+pub mod access;
 pub mod backend;
 pub mod bounded_lines;
 /// What every backend must do, as tests.

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use neap_server::access::{ApiToken, Scope};
+use neap_server::access::{ApiToken, TokenScope};
 
 use crate::env::DataDir;
 use crate::mcp_token;
@@ -21,7 +21,7 @@ pub(crate) struct ApiTokens {
 pub(crate) fn load_or_create(data: &DataDir) -> Result<ApiTokens, Failure> {
     let (path, read_path) = (data.api_token_file(), data.api_read_token_file());
     let (write, read) = (load(&path)?, load(&read_path)?);
-    let tokens = vec![ApiToken::new(&write, Scope::Write), ApiToken::new(&read, Scope::Read)];
+    let tokens = vec![ApiToken::new(&write, TokenScope::Write), ApiToken::new(&read, TokenScope::Read)];
     Ok(ApiTokens { tokens, secrets: vec![write, read], path })
 }
 

@@ -1,6 +1,7 @@
 //! The store in a database, for one memory on many machines.
 
-use neap_postgres::{PostgresServer, PostgresStore, TenantName};
+use neap_core::base::access::TenantName;
+use neap_postgres::{PostgresServer, PostgresStore};
 
 use crate::env::NEAP_STORE;
 use crate::out::{self, Failure};

@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use neap_core::base::access::TenantName;
 use neap_core::base::ids::{AgentId, SessionId};
 use neap_postgres::PostgresStore;
 
@@ -49,6 +50,11 @@ pub(crate) const NEAP_MCP_TOKEN: &str = "NEAP_MCP_TOKEN";
 /// Same as `--mcp-token-file`; takes precedence over [`NEAP_MCP_TOKEN`].
 pub(crate) const NEAP_MCP_TOKEN_FILE: &str = "NEAP_MCP_TOKEN_FILE";
 /// Same as `--callers`.
+pub(crate) const NEAP_AUDIT_DAYS: &str = "NEAP_AUDIT_DAYS";
+pub(crate) const NEAP_TLS_CERT: &str = "NEAP_TLS_CERT";
+pub(crate) const NEAP_TLS_KEY: &str = "NEAP_TLS_KEY";
+/// Serves other machines although no key is configured.
+pub(crate) const NEAP_WITHOUT_KEYS: &str = "NEAP_WITHOUT_KEYS";
 pub(crate) const NEAP_CALLERS: &str = "NEAP_CALLERS";
 /// Adds what the MCP conformance suite needs to `/mcp`.
 pub(crate) const NEAP_MCP_FIXTURE: &str = "NEAP_MCP_FIXTURE";
@@ -183,6 +189,26 @@ impl DataDir {
 
     pub(crate) fn database(&self) -> Option<&PostgresStore> {
         self.database.as_ref()
+    }
+
+    /// The same for one tenant: a data directory of its own, with a key of its own for tool results.
+    pub(crate) fn of_tenant(&self, tenant: &TenantName, agent: Option<&AgentId>) -> Self {
+        let agent = agent.unwrap_or(&self.agent).clone();
+        match tenant.is_local() {
+            true => Self { agent, ..self.clone() },
+            false => Self {
+                root: self.root.join("tenants").join(tenant.as_str()),
+                key_file: None,
+                agent,
+                store_url: self.store_url.clone(),
+                database: self.database.as_ref().map(|store| store.of_tenant(tenant.clone())),
+            },
+        }
+    }
+
+    /// Tenants, keys and the audit log.
+    pub(crate) fn access_file(&self) -> PathBuf {
+        self.root.join("access.db")
     }
 
     pub(crate) fn database_file(&self) -> PathBuf {

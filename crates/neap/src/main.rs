@@ -27,6 +27,7 @@ mod progress;
 mod project;
 mod settings;
 mod table;
+mod tenant_parts;
 mod terminal_text;
 
 use std::process::ExitCode;
@@ -119,6 +120,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
             StoreSubcommand::Doctor(args) => cmd::doctor::run(&data().await?, &args, json).await,
             StoreSubcommand::Rebuild(args) => cmd::rebuild::run(&data().await?, &args, json).await,
             StoreSubcommand::Keys(args) => cmd::keys::run(&folder()?, &args, json),
+            StoreSubcommand::Access(args) => cmd::access::run(&data().await?, args.what, json).await,
             StoreSubcommand::Settings(args) => cmd::settings::run(&folder()?, &args, json),
         },
         Command::Lab(args) => cmd::lab::run(folder, args.what, json).await,

@@ -64,6 +64,7 @@ mod run;
 mod sdk;
 mod serve;
 mod sessions;
+mod tenants;
 mod terminal;
 #[cfg(target_os = "linux")]
 mod tls;

@@ -365,7 +365,8 @@ fn one_machine_is_one_caller() {
 #[test]
 fn beyond_this_machine_there_are_many() {
     let mock = provider();
-    let proxy = Proxy::at("0.0.0.0:0", &["--upstream", &mock.url(""), "--budget", "1500"], &BY_WORDS);
+    let proxy =
+        Proxy::at("0.0.0.0:0", &["--without-keys", "--upstream", &mock.url(""), "--budget", "1500"], &BY_WORDS);
     let pair = Pair { proxy: &proxy, mock: &mock, name: Some("desk".to_owned()) };
     let session = |shown: &Shown| {
         let (answer, reached) = pair.chat(shown, &history("QX-STRANGER"));

@@ -295,11 +295,11 @@ fn a_message_is_as_long_as_it_may_be() {
 fn the_token_is_in_a_file_or_in_the_environment() {
     use std::os::unix::fs::PermissionsExt;
     for listen in ["127.0.0.1:0", "0.0.0.0:0"] {
-        let proxy = Proxy::at(listen, &["--upstream", NOWHERE], &[]);
+        let proxy = Proxy::at(listen, &["--without-keys", "--upstream", NOWHERE], &[]);
         assert_eq!(post_without(&proxy, &[], &hello("2025-11-25")).status, 401, "{listen}");
         assert_eq!(post(&proxy, &[], &hello("2025-11-25")).status, 200, "{listen}");
     }
-    let proxy = Proxy::at("0.0.0.0:0", &["--upstream", NOWHERE], &[]);
+    let proxy = Proxy::at("0.0.0.0:0", &["--without-keys", "--upstream", NOWHERE], &[]);
     let file = proxy.neap.data().join("keys").join("mcp.token");
     let made = std::fs::metadata(&file).expect("a token was made");
     assert_eq!(made.permissions().mode() & 0o777, 0o600);

@@ -1,5 +1,6 @@
 //! The vocabulary that everything else is written in: ids, tokens, messages, handles, policy, and the texts that models read.
 
+pub mod access;
 pub(crate) mod calendar;
 pub mod cost;
 pub mod digest;

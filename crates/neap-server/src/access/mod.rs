@@ -1,43 +1,77 @@
-//! Who may ask what: one gate for all that Neap itself serves, the API, the page, `/mcp` and `/metrics`.
+//! Who may ask what: one gate for the proxy, the API, the page, `/mcp` and `/metrics`.
 //!
-//! `origin` refuses requests of other sites' pages, whatever they bring. What a request brings, a bearer token or the
-//! page's cookie, becomes a [`Grant`]; handlers see nothing else of it, so that tenants and keys can take the token's
-//! place without a change of any route.
+//! `origin` refuses requests of other sites' pages, whatever they bring. What a request brings becomes a [`Grant`]; handlers
+//! see nothing else of it. Where keys are configured, that is one of them (`brought`, `keys`), or the cookie of a browser
+//! that one let in, and a provider's key decides nothing. Otherwise it is a token of the data directory or the page's
+//! cookie, for the one tenant of this machine, and the proxy is open to whoever reaches it.
 
+mod audit_log;
+mod brought;
 mod browser;
+mod keys;
+mod meter;
 mod origin;
+mod refused;
 mod token;
 
-use axum::http::{HeaderMap, Method};
+use std::sync::Arc;
 
+use axum::http::{HeaderMap, Method};
+use neap_core::base::access::{KeyId, KeyRecord, Level, Scope, Surface, TenantRecord};
+use neap_core::base::ids::AgentId;
+use neap_engine::{Clock, SystemClock};
+use neap_store::access::{AccessStore, AuditEntry};
+
+pub(crate) use brought::{KEY_HEADER, take_key_from_path};
 pub(crate) use browser::Browsers;
-pub(crate) use origin::OriginCheck;
-pub use token::{ApiToken, Scope};
+use keys::KeyGate;
+use meter::StreamPermit;
+pub use meter::UsedUp;
+use origin::OriginCheck;
+pub use refused::Refused;
+pub use token::{ApiToken, TokenScope};
 
 /// Who asks, and what they may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Grant {
+    /// Whose data it opens, and nobody else's.
+    pub tenant: TenantRecord,
     pub scope: Scope,
+    /// The only agent whose memories it opens; `None` for the server's.
+    pub agent: Option<AgentId>,
+    key: Option<KeyRecord>,
     by: Credential,
+    /// Counts as an answer that is being sent.
+    _permit: Option<Arc<StreamPermit>>,
+}
+
+impl Grant {
+    fn local(scope: Scope, by: Credential) -> Self {
+        Self { tenant: TenantRecord::local(), scope, agent: None, key: None, by, _permit: None }
+    }
+
+    fn of_key(key: KeyRecord, by: Credential, permit: StreamPermit) -> Self {
+        let (tenant, scope, agent) = (key.tenant.clone(), key.scope, key.agent.clone());
+        Self { tenant, scope, agent, key: Some(key), by, _permit: Some(Arc::new(permit)) }
+    }
+
+    /// The most that its tenant may have stored while it still writes.
+    pub(crate) fn stored_bytes_max(&self) -> Option<u64> {
+        self.key.as_ref().and_then(|key| key.limits.stored_bytes)
+    }
+
+    fn key_id(&self) -> Option<&KeyId> {
+        self.key.as_ref().map(|key| &key.id)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Credential {
+    /// What a program brings: a token or a key.
     Token,
     Cookie,
-}
-
-/// Why a request is refused.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refused {
-    /// A wrong `Host`, or a page of another site.
-    Origin(String),
-    /// It brings nothing, or nothing that is known.
-    Unknown,
-    /// It may read, but not change.
-    ReadOnly,
-    /// A change with the page's cookie, but without an `Origin` that tells that the page itself asks.
-    NoOrigin,
+    /// Nothing: only this machine can connect.
+    Nothing,
 }
 
 /// What a route asks for.
@@ -45,29 +79,71 @@ pub enum Refused {
 pub enum Need {
     /// Nothing but a known host.
     Open,
-    Read,
-    Write,
+    /// A part of the API; any, where none is named.
+    Api(Level, Option<Surface>),
     /// To speak MCP.
     Mcp,
+    /// To have requests forwarded.
+    Proxy,
+    /// The figures of the whole server, whoever's requests they count.
+    Server,
+}
+
+impl Need {
+    /// What a key must be for. Calls in MCP are checked one by one.
+    fn asks(self, is_safe: bool) -> (Level, Option<Surface>) {
+        match self {
+            Need::Open | Need::Server => (Level::Read, None),
+            Need::Api(level, surface) => (level, surface),
+            Need::Mcp => (Level::Read, Some(Surface::Mcp)),
+            // What is forwarded is recorded.
+            Need::Proxy if is_safe => (Level::Read, Some(Surface::Proxy)),
+            Need::Proxy => (Level::Write, Some(Surface::Proxy)),
+        }
+    }
+}
+
+/// What opens the gate.
+enum Lock {
+    Tokens(Vec<ApiToken>),
+    Keys(KeyGate),
 }
 
 /// The gate.
 pub struct Access {
     origin: OriginCheck,
-    tokens: Vec<ApiToken>,
     browsers: Browsers,
+    lock: Lock,
 }
 
 impl Access {
-    /// `hosts` are the names accepted in `Host`, besides addresses and `localhost`. `port` is part of the cookie's
-    /// name: a browser sends the cookies of one host to all its ports.
+    /// For this machine's one tenant. `hosts` are the names accepted in `Host`, besides addresses and `localhost`. `port`
+    /// is part of the cookie's name: a browser sends the cookies of one host to all its ports.
     pub fn new(hosts: Vec<String>, tokens: Vec<ApiToken>, port: u16) -> Self {
-        Self { origin: OriginCheck::new(hosts), tokens, browsers: Browsers::new(port) }
+        Self::with(hosts, port, Lock::Tokens(tokens))
     }
 
-    /// A path with a code that lets one browser in, once.
+    /// Where keys are configured. The audit log keeps entries for so many days. Needs a runtime.
+    pub fn with_keys(hosts: Vec<String>, port: u16, keys: Arc<dyn AccessStore>, keep_audit_days: u32) -> Self {
+        Self::with(hosts, port, Lock::Keys(KeyGate::new(keys, keep_audit_days)))
+    }
+
+    fn with(hosts: Vec<String>, port: u16, lock: Lock) -> Self {
+        Self { origin: OriginCheck::new(hosts), browsers: Browsers::new(port), lock }
+    }
+
+    pub fn is_keyed(&self) -> bool {
+        matches!(self.lock, Lock::Keys(_))
+    }
+
+    /// A path with a code that lets one browser in, once, for this machine's one tenant.
     pub fn enter_path(&self) -> Result<String, getrandom::Error> {
-        self.browsers.new_code().map(|code| format!("/ui/enter?code={code}"))
+        self.browsers.new_code(None)
+    }
+
+    /// The same for whom a grant is for.
+    pub(crate) fn enter_path_of(&self, grant: &Grant) -> Result<String, getrandom::Error> {
+        self.browsers.new_code(grant.key_id().cloned())
     }
 
     pub(crate) fn browsers(&self) -> &Browsers {
@@ -82,141 +158,101 @@ impl Access {
         self.origin.is_local_host(headers)
     }
 
-    /// Checks a request.
-    pub fn check(&self, method: &Method, headers: &HeaderMap, need: Need) -> Result<Option<Grant>, Refused> {
+    /// Checks a request; gives whom it speaks for, or nothing where anybody may ask.
+    pub async fn check(&self, method: &Method, headers: &HeaderMap, need: Need) -> Result<Option<Grant>, Refused> {
         if let Some(reason) = self.origin.refusal_reason(headers) {
             return Err(Refused::Origin(reason));
         }
         if need == Need::Open {
             return Ok(None);
         }
-        if need == Need::Mcp {
-            return self.check_mcp(headers).map(|()| None);
-        }
-        let grant = self.grant(headers).filter(|grant| grant.scope != Scope::Mcp).ok_or(Refused::Unknown)?;
-        if need == Need::Write && grant.scope != Scope::Write {
-            return Err(Refused::ReadOnly);
-        }
+        let grant = match &self.lock {
+            Lock::Tokens(tokens) => self.local_grant(tokens, headers, need)?,
+            Lock::Keys(gate) => self.key_grant(gate, method, headers, need).await?,
+        };
         // A question has a body, too; a browser asks it for the page alone.
-        let is_safe = need == Need::Read && method.is_safe();
+        let is_safe = matches!(need, Need::Api(Level::Read, _) | Need::Server) && method.is_safe();
         if !is_safe && grant.by == Credential::Cookie && !origin::is_same_origin(headers) {
             return Err(Refused::NoOrigin);
         }
         Ok(Some(grant))
     }
 
-    /// The token of the API opens `/mcp`, too; the token of `/mcp` opens nothing else.
-    fn check_mcp(&self, headers: &HeaderMap) -> Result<(), Refused> {
-        match self.token(headers).map(ApiToken::scope) {
-            Some(Scope::Write | Scope::Mcp) => Ok(()),
-            Some(Scope::Read) | None => Err(Refused::Unknown),
+    async fn key_grant(
+        &self,
+        gate: &KeyGate,
+        method: &Method,
+        headers: &HeaderMap,
+        need: Need,
+    ) -> Result<Grant, Refused> {
+        let brought = match need {
+            Need::Proxy => brought::in_header(headers),
+            Need::Open | Need::Api(..) | Need::Mcp | Need::Server => brought::in_header_or_bearer(headers),
+        };
+        let has_other = headers.contains_key(KEY_HEADER) || token::bearer(headers).is_some();
+        let (record, by) = match (brought, self.browsers.known(headers)) {
+            (Some(key), _) => (gate.of_key(&key).await?, Credential::Token),
+            // A wrong key is not made good by a cookie, and a cookie opens the API alone.
+            (None, Some(Some(id))) if !has_other && matches!(need, Need::Api(..)) => {
+                (gate.of_browser(&id).await?, Credential::Cookie)
+            }
+            (None, _) => return Err(Refused::NoKey),
+        };
+        if need == Need::Server && !record.tenant.name.is_local() {
+            return Err(Refused::OtherTenant);
         }
+        gate.admit(record, by, (need, method.is_safe()), headers).await
     }
 
-    fn grant(&self, headers: &HeaderMap) -> Option<Grant> {
-        if token::bearer(headers).is_some() {
+    fn local_grant(&self, tokens: &[ApiToken], headers: &HeaderMap, need: Need) -> Result<Grant, Refused> {
+        let grant = match token::bearer(headers) {
+            _ if need == Need::Proxy => Grant::local(Scope::everything(), Credential::Nothing),
             // A wrong token is not made good by a cookie.
-            return self.token(headers).map(|token| Grant { scope: token.scope(), by: Credential::Token });
+            Some(given) => {
+                let token = tokens.iter().find(|token| token.is(given)).ok_or(Refused::Unknown)?;
+                let level = match (token.scope(), need) {
+                    (TokenScope::Write, _) | (TokenScope::Mcp, Need::Mcp) => Level::Admin,
+                    (TokenScope::Read, Need::Api(..) | Need::Server) => Level::Read,
+                    (TokenScope::Read | TokenScope::Mcp, _) => return Err(Refused::Unknown),
+                };
+                Grant::local(Scope { level, ..Scope::everything() }, Credential::Token)
+            }
+            None if need != Need::Mcp && self.browsers.known(headers) == Some(None) => {
+                Grant::local(Scope::everything(), Credential::Cookie)
+            }
+            None => return Err(Refused::Unknown),
+        };
+        let (level, surface) = need.asks(true);
+        match grant.scope.allows(level, surface) {
+            true => Ok(grant),
+            // Of the tokens for the API, the other one may do everything.
+            false => Err(Refused::Level(Level::Write)),
         }
-        self.browsers.knows(headers).then_some(Grant { scope: Scope::Write, by: Credential::Cookie })
     }
 
-    fn token(&self, headers: &HeaderMap) -> Option<&ApiToken> {
-        let given = token::bearer(headers)?;
-        self.tokens.iter().find(|token| token.is(given))
+    /// Notes in the audit log what was done; without keys there is none.
+    pub(crate) fn note(&self, grant: &Grant, what: String, ids: String, outcome: String) {
+        if let Lock::Keys(gate) = &self.lock {
+            let (tenant, key) = (Some(grant.tenant.name.clone()), grant.key_id().cloned());
+            gate.audit(AuditEntry { at: SystemClock.now(), tenant, key, what, ids, outcome });
+        }
+    }
+
+    /// Whether the keys can be read; without keys there is nothing to read.
+    pub(crate) async fn check_store(&self) -> Result<(), neap_store::StoreError> {
+        match &self.lock {
+            Lock::Keys(gate) => gate.store().tenants().await.map(drop),
+            Lock::Tokens(_) => Ok(()),
+        }
+    }
+
+    /// Writes what is still to be written.
+    pub(crate) async fn finish(&self) {
+        if let Lock::Keys(gate) = &self.lock {
+            gate.finish().await;
+        }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use axum::http::HeaderValue;
-
-    fn headers(given: &[(&'static str, &str)]) -> HeaderMap {
-        let value = |value: &str| HeaderValue::from_str(value).expect("a value");
-        given.iter().map(|(name, given)| (name.parse().expect("a name"), value(given))).collect()
-    }
-
-    fn access() -> Access {
-        let token = ApiToken::new;
-        let tokens = vec![
-            token("writes-0123456789", Scope::Write),
-            token("reads-0123456789", Scope::Read),
-            token("mcp-0123456789abc", Scope::Mcp),
-        ];
-        Access::new(Vec::new(), tokens, 6327)
-    }
-
-    #[test]
-    fn nothing_but_the_open_is_answered_without_a_token() {
-        let access = access();
-        let none = headers(&[("host", "localhost")]);
-        assert_eq!(access.check(&Method::GET, &none, Need::Open), Ok(None));
-        assert_eq!(access.check(&Method::GET, &none, Need::Read), Err(Refused::Unknown));
-        let elsewhere = headers(&[("host", "evil.example"), ("authorization", "Bearer writes-0123456789")]);
-        for need in [Need::Open, Need::Read, Need::Write] {
-            assert!(matches!(access.check(&Method::GET, &elsewhere, need), Err(Refused::Origin(_))), "{need:?}");
-        }
-        for wrong in ["Bearer writes-012345678", "Basic writes-0123456789", "Bearer", "writes-0123456789"] {
-            let wrong = headers(&[("authorization", wrong)]);
-            assert_eq!(access.check(&Method::GET, &wrong, Need::Read), Err(Refused::Unknown));
-        }
-    }
-
-    #[test]
-    fn a_token_may_do_what_its_scope_says() {
-        let access = access();
-        let reads = headers(&[("authorization", "Bearer reads-0123456789")]);
-        let writes = headers(&[("authorization", "bearer writes-0123456789")]);
-        assert!(access.check(&Method::GET, &reads, Need::Read).is_ok());
-        assert!(access.check(&Method::POST, &reads, Need::Read).is_ok(), "a question has a body");
-        assert_eq!(access.check(&Method::POST, &reads, Need::Write), Err(Refused::ReadOnly));
-        assert!(access.check(&Method::POST, &writes, Need::Write).is_ok(), "a program has no origin");
-    }
-
-    #[test]
-    fn the_token_of_mcp_opens_nothing_else() {
-        let bring = |token: &str| headers(&[("authorization", token)]);
-        let mcp = bring("Bearer mcp-0123456789abc");
-        for need in [Need::Read, Need::Write] {
-            assert_eq!(access().check(&Method::GET, &mcp, need), Err(Refused::Unknown));
-        }
-        let gate = access();
-        assert_eq!(gate.check(&Method::POST, &mcp, Need::Mcp), Ok(None));
-        assert_eq!(gate.check(&Method::POST, &bring("bearer  writes-0123456789"), Need::Mcp), Ok(None));
-        assert_eq!(gate.check(&Method::POST, &HeaderMap::new(), Need::Mcp), Err(Refused::Unknown));
-        let wrong = [
-            "Bearer mcp-0123456789ab", "Bearer", "mcp-0123456789abc", "Basic mcp-0123456789abc",
-            "Bearer reads-0123456789",
-        ];
-        for wrong in wrong {
-            assert_eq!(gate.check(&Method::POST, &bring(wrong), Need::Mcp), Err(Refused::Unknown), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn a_page_changes_things_only_with_its_own_origin() {
-        let access = access();
-        let path = access.enter_path().expect("random bytes");
-        let code = path.strip_prefix("/ui/enter?code=").expect("a code").to_owned();
-        let cookie = access.browsers().enter(&code).expect("it is new");
-        assert_eq!(access.browsers().enter(&code), None, "a code works once");
-        let pair = cookie.split(';').next().expect("a pair").to_owned();
-        let own = [("host", "localhost:6327"), ("cookie", pair.as_str())];
-        assert!(access.check(&Method::GET, &headers(&own), Need::Read).is_ok());
-        for need in [Need::Read, Need::Write] {
-            assert_eq!(access.check(&Method::POST, &headers(&own), need), Err(Refused::NoOrigin));
-        }
-        let with = |origin| headers(&[own[0], own[1], ("origin", origin)]);
-        assert!(access.check(&Method::POST, &with("http://localhost:6327"), Need::Write).is_ok());
-        assert_eq!(
-            access.check(&Method::POST, &with("http://localhost:3000"), Need::Write),
-            Err(Refused::NoOrigin),
-            "another page of this machine is not ours"
-        );
-        let foreign = access.check(&Method::POST, &with("https://evil.example"), Need::Write);
-        assert!(matches!(foreign, Err(Refused::Origin(_))), "{foreign:?}");
-        let wrong = headers(&[own[0], own[1], ("authorization", "Bearer wrong")]);
-        assert_eq!(access.check(&Method::GET, &wrong, Need::Read), Err(Refused::Unknown));
-    }
-}
+mod tests;

@@ -5,7 +5,7 @@ use neap_core::client::Digest;
 
 /// What a token's holder may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
+pub enum TokenScope {
     Read,
     /// Reading included.
     Write,
@@ -17,11 +17,11 @@ pub enum Scope {
 #[derive(Debug, Clone, Copy)]
 pub struct ApiToken {
     digest: Digest,
-    scope: Scope,
+    scope: TokenScope,
 }
 
 impl ApiToken {
-    pub fn new(token: &str, scope: Scope) -> Self {
+    pub fn new(token: &str, scope: TokenScope) -> Self {
         Self { digest: digest(token), scope }
     }
 
@@ -29,7 +29,7 @@ impl ApiToken {
         digest(given) == self.digest
     }
 
-    pub(crate) fn scope(&self) -> Scope {
+    pub(crate) fn scope(&self) -> TokenScope {
         self.scope
     }
 }

@@ -35,10 +35,11 @@ use axum::extract::Request;
 use axum::response::Response;
 use neap_core::base::ids::{AgentId, SessionId};
 use neap_core::memory::knowledge::AgentProfile;
-use neap_engine::{Agent, Engine, RecordingStatus};
+use neap_engine::{Agent, Engine};
 
 use crate::access::{Access, Refused};
-use crate::proxy::RequestLogPage;
+use crate::proxy::TenantProxy;
+use crate::tenants::Tenants;
 use events::Feed;
 use problem::Problem;
 pub use standalone::{BoundUi, UiServer};
@@ -46,60 +47,74 @@ pub use standalone::{BoundUi, UiServer};
 /// Removes what belongs to a session outside the store, after it was erased; says what could not be removed.
 pub type OnErased = Box<dyn Fn(&SessionId) -> Result<(), String> + Send + Sync>;
 
-/// What the API shows of a running proxy.
+/// A running proxy beside the API.
 pub(crate) trait ProxyView: Send + Sync {
-    /// The latest requests after a number.
-    fn requests_after(&self, number: u64) -> RequestLogPage;
-    fn recording_status(&self) -> RecordingStatus;
     /// Whether a path below the API's prefix is a provider's: some have endpoints there.
     fn relays(&self, path: &str) -> bool;
     fn relay(self: Arc<Self>, request: Request) -> Pin<Box<dyn Future<Output = Response> + Send>>;
 }
 
-/// What the API is built from.
+/// What the API of one tenant is built from.
 pub struct ApiParts {
     /// Has an agent.
     pub engine: Engine,
     pub agent_id: AgentId,
     pub profile: AgentProfile,
-    pub access: Arc<Access>,
     pub on_erased: OnErased,
 }
 
+/// The API of one tenant.
 pub(crate) struct Api {
     engine: Engine,
     agent_id: AgentId,
     profile: AgentProfile,
-    pub(crate) access: Arc<Access>,
     on_erased: OnErased,
-    proxy: Option<Arc<dyn ProxyView>>,
+    /// What the proxy did for this tenant.
+    proxy: Option<Arc<TenantProxy>>,
     feed: Arc<Feed>,
 }
 
-/// The API and the page, not yet served.
-pub struct ApiHttp(ApiParts);
+/// The API and the page of all tenants, not yet served.
+pub struct ApiHttp {
+    pub(crate) access: Arc<Access>,
+    pub(crate) tenants: Arc<Tenants>,
+}
+
+/// What answers a request before it is known whose it is.
+pub(crate) struct ApiGate {
+    pub(crate) access: Arc<Access>,
+    pub(crate) tenants: Arc<Tenants>,
+    /// For paths below the prefix that are a provider's.
+    proxy: Option<Arc<dyn ProxyView>>,
+}
 
 impl ApiHttp {
-    pub fn new(parts: ApiParts) -> Self {
-        Self(parts)
+    pub fn new(access: Arc<Access>, tenants: Arc<Tenants>) -> Self {
+        Self { access, tenants }
     }
 
-    /// A path with a code that lets one browser in, once.
-    pub fn enter_path(&self) -> Result<String, getrandom::Error> {
-        self.0.access.enter_path()
-    }
-
-    /// The routes, and what ends streams that would stay open forever.
-    pub(crate) fn into_router(self, proxy: Option<Arc<dyn ProxyView>>) -> (Router, Box<dyn FnOnce() + Send>) {
-        let ApiParts { engine, agent_id, profile, access, on_erased } = self.0;
-        let feed = Feed::new();
-        let api = Arc::new(Api { engine, agent_id, profile, access, on_erased, proxy, feed: feed.clone() });
-        let router = serve::router(api.clone()).merge(crate::ui::router(api));
-        (router, Box::new(move || feed.close()))
+    pub(crate) fn into_router(self, proxy: Option<Arc<dyn ProxyView>>) -> Router {
+        let Self { access, tenants } = self;
+        let gate = Arc::new(ApiGate { access: access.clone(), tenants, proxy });
+        serve::router(gate).merge(crate::ui::router(access))
     }
 }
 
 impl Api {
+    pub(crate) fn new(parts: ApiParts, proxy: Option<Arc<TenantProxy>>) -> Self {
+        let ApiParts { engine, agent_id, profile, on_erased } = parts;
+        Self { engine, agent_id, profile, on_erased, proxy, feed: Feed::new() }
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Ends streams that would stay open forever.
+    pub(crate) fn end_streams(&self) {
+        self.feed.close();
+    }
+
     /// The agent, as the store has it now.
     async fn agent(&self) -> Result<Agent, Problem> {
         let none = || Problem::not_found("no_agent", "this server has no agent").hint("name one with --agent");

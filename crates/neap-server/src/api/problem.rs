@@ -2,6 +2,7 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use neap_core::base::access::Surface;
 use neap_core::base::refusal::Refusal;
 use neap_engine::EngineError;
 use neap_store::StoreError;
@@ -18,11 +19,13 @@ pub(crate) struct Problem {
     code: &'static str,
     detail: String,
     hint: String,
+    /// In seconds.
+    retry_after: Option<u64>,
 }
 
 impl Problem {
     pub(crate) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
-        Self { status, code, detail: detail.into(), hint: usual_hint(status).to_owned() }
+        Self { status, code, detail: detail.into(), hint: usual_hint(status).to_owned(), retry_after: None }
     }
 
     pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
@@ -77,22 +80,8 @@ impl From<Refusal> for Problem {
 
 impl From<Refused> for Problem {
     fn from(refused: Refused) -> Self {
-        match refused {
-            Refused::Origin(reason) => {
-                Self::new(StatusCode::FORBIDDEN, "foreign_origin", format!("neap refuses this request: {reason}"))
-                    .hint("use the address that the server prints; `neap serve --allow-host NAME` admits another name")
-            }
-            Refused::Unknown => Self::new(StatusCode::UNAUTHORIZED, "no_token", "a token is required here").hint(
-                "send the token in the data folder's keys/api.token as Authorization: Bearer, or open the link that \
-                 `neap ui` prints",
-            ),
-            Refused::ReadOnly => Self::new(StatusCode::FORBIDDEN, "read_only", "this token may read, but not change")
-                .hint("changes need the token in the data folder's keys/api.token"),
-            Refused::NoOrigin => {
-                Self::new(StatusCode::FORBIDDEN, "foreign_origin", "a change with a cookie needs this server's Origin")
-                    .hint("a program sends a token as Authorization: Bearer, not the page's cookie")
-            }
-        }
+        let problem = Self::new(refused.status(), refused.code(), refused.reason());
+        Self { retry_after: refused.retry_after(), ..problem.hint(refused.hint(Surface::Sessions)) }
     }
 }
 
@@ -143,7 +132,7 @@ impl From<StoreError> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let Self { status, code, detail, hint } = self;
+        let Self { status, code, detail, hint, retry_after } = self;
         let title = status.canonical_reason().unwrap_or("Error");
         let body = json!({
             "type": "about:blank", "title": title, "status": status.as_u16(), "code": code, "detail": detail,
@@ -152,6 +141,9 @@ impl IntoResponse for Problem {
         let mut response = (status, body.to_string()).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if let Some(seconds) = retry_after {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
         if status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"neap\""));
         }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use axum::body::Bytes;
 use axum::http::Method;
 use axum::response::Response;
+use neap_core::base::access::{Level, Surface};
 use neap_core::base::ids::{EffortId, SessionId, TurnNo};
 use neap_core::memory::MemoryId;
 use neap_model::caller::percent_decoded;
@@ -127,7 +128,14 @@ impl Route {
         form: Form,
         handler: Handler,
     ) -> Self {
-        let need = if method.is_safe() { Need::Read } else { Need::Write };
+        // Memories are one surface; all else shows what was said.
+        let surface = if path.starts_with("/memories") { Surface::Memories } else { Surface::Sessions };
+        let level = match &method {
+            method if method.is_safe() => Level::Read,
+            &Method::DELETE => Level::Admin,
+            _ => Level::Write,
+        };
+        let need = Need::Api(level, Some(surface));
         let params = path
             .split('/')
             .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
@@ -147,7 +155,22 @@ impl Route {
 
     /// A question that is asked with a body: it changes nothing.
     pub(crate) fn reads(self) -> Self {
-        Self { need: Need::Read, ..self }
+        match self.need {
+            Need::Api(_, surface) => Self { need: Need::Api(Level::Read, surface), ..self },
+            Need::Open | Need::Mcp | Need::Proxy | Need::Server => self,
+        }
+    }
+
+    /// For every surface: it shows nothing of a tenant.
+    pub(crate) fn anywhere(self) -> Self {
+        match self.need {
+            Need::Api(level, _) => Self { need: Need::Api(level, None), ..self },
+            Need::Open | Need::Mcp | Need::Proxy | Need::Server => self,
+        }
+    }
+
+    pub(crate) fn writes(&self) -> bool {
+        !matches!(self.need, Need::Open | Need::Api(Level::Read, _)) && !self.method.is_safe()
     }
 
     pub(crate) fn live(self) -> Self {
@@ -210,6 +233,13 @@ pub(crate) struct Call {
 }
 
 impl Call {
+    /// What it asks about, for the audit log: the parts of its path.
+    pub(crate) fn ids(&self) -> String {
+        const IDS: [&str; 6] = ["session", "effort", "turn", "handle", "id", "action"];
+        let ids: Vec<&str> = IDS.iter().filter_map(|name| self.text(name)).collect();
+        ids.join(" ")
+    }
+
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.given.get(name).map(String::as_str)
     }

@@ -80,7 +80,7 @@ fn of_the_server() -> Vec<Route> {
     let after = Param::query("after", Kind::Integer(0, u64::MAX >> 1), "Requests after this number.");
     vec![
         get("/health", "health", "Whether the store answers", One("Health"), call!(system::health)).open(),
-        get("/openapi.json", "openapi", "This document", One("Document"), call!(system::document)),
+        get("/openapi.json", "openapi", "This document", One("Document"), call!(system::document)).anywhere(),
         get("/report", "report", "Totals of all sessions", One("StoreReport"), call!(system::report)),
         get("/jobs", "jobs", "What goes on in the background", One("Jobs"), call!(system::jobs)).live(),
         get("/requests", "requests", "The proxy's last requests", One("RequestLog"), call!(system::requests))

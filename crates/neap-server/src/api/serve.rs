@@ -9,34 +9,36 @@ use axum::extract::{RawPathParams, Request};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
+use neap_core::base::access::Level;
 use neap_core::client::Digest;
 
-use super::Api;
 use super::problem::Problem;
 use super::route::{Answer, Route};
 use super::routes::{PREFIX, routes};
-use crate::access::Need;
+use super::{ApiGate, system};
+use crate::access::{Need, Refused};
 use crate::proxy::is_body_timeout;
+use crate::tenants::{NotServed, keep_while_sent};
 
 const BODY_BYTES_MAX: usize = 4 << 20;
 
 /// A router over the table. What is not in it below the prefix is for the caller's fallback.
-pub(super) fn router(api: Arc<Api>) -> Router {
+pub(super) fn router(gate: Arc<ApiGate>) -> Router {
     let mut by_path: BTreeMap<&'static str, Vec<Route>> = BTreeMap::new();
     for route in routes() {
         by_path.entry(route.path).or_default().push(route);
     }
     let mut router = Router::new();
     for (path, routes) in by_path {
-        let (api, routes) = (api.clone(), Arc::new(routes));
+        let (gate, routes) = (gate.clone(), Arc::new(routes));
         let handler = move |params: Result<RawPathParams, _>, request: Request| {
-            let (api, routes) = (api.clone(), routes.clone());
+            let (gate, routes) = (gate.clone(), routes.clone());
             async move {
                 let path = params.map(|params: RawPathParams| {
                     params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
                 });
                 match path {
-                    Ok(path) => finish(answer(api, &routes, path, request).await),
+                    Ok(path) => finish(answer(&gate, &routes, path, request).await),
                     Err::<_, axum::extract::rejection::RawPathParamsRejection>(_) => {
                         finish(Err(Problem::bad_request("the path is not UTF-8 text")))
                     }
@@ -46,8 +48,8 @@ pub(super) fn router(api: Arc<Api>) -> Router {
         router = router.route(&format!("{PREFIX}{path}"), any(handler));
     }
     let rest = move |request: Request| {
-        let api = api.clone();
-        async move { no_route(&api, request).await }
+        let gate = gate.clone();
+        async move { no_route(&gate, request).await }
     };
     [PREFIX, &format!("{PREFIX}/"), &format!("{PREFIX}/{{*rest}}")]
         .into_iter()
@@ -55,11 +57,12 @@ pub(super) fn router(api: Arc<Api>) -> Router {
 }
 
 /// A path below the prefix that is not in the table: a provider's, or nobody's.
-async fn no_route(api: &Api, request: Request) -> Response {
-    if let Some(proxy) = api.proxy.as_ref().filter(|proxy| proxy.relays(request.uri().path())) {
+async fn no_route(gate: &ApiGate, request: Request) -> Response {
+    if let Some(proxy) = gate.proxy.as_ref().filter(|proxy| proxy.relays(request.uri().path())) {
         return proxy.clone().relay(request).await;
     }
-    let problem = match api.access.check(request.method(), request.headers(), Need::Read) {
+    let need = Need::Api(Level::Read, None);
+    let problem = match gate.access.check(request.method(), request.headers(), need).await {
         Ok(_) => Problem::not_found("no_route", "there is no such route").hint("/api/v1/openapi.json lists them"),
         Err(refused) => refused.into(),
     };
@@ -67,7 +70,7 @@ async fn no_route(api: &Api, request: Request) -> Response {
 }
 
 async fn answer(
-    api: Arc<Api>,
+    gate: &ApiGate,
     routes: &[Route],
     path: Vec<(String, String)>,
     request: Request,
@@ -75,18 +78,47 @@ async fn answer(
     let (head, body) = request.into_parts();
     let method = if head.method == Method::HEAD { Method::GET } else { head.method.clone() };
     let route = routes.iter().find(|route| route.method == method);
-    api.access.check(&head.method, &head.headers, route.map_or(Need::Read, |route| route.need))?;
+    let need = route.map_or(Need::Api(Level::Read, None), |route| route.need);
+    let grant = gate.access.check(&head.method, &head.headers, need).await?;
     let Some(route) = route else { return Ok(not_allowed(routes)) };
     let body = read_body(route, &head.headers, body).await?;
     let header =
         |name: &str| head.headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
     let call = route.call(path, head.uri.query().unwrap_or_default(), header, body)?;
-    match (route.handler)(api, call).await? {
-        Answer::Stream(response) => Ok(response),
+    let Some(grant) = grant else {
+        let outcome = match gate.tenants.only_one().and_then(|services| services.api.clone()) {
+            Some(api) => (route.handler)(api, call).await,
+            // The one route that anybody may ask tells nothing of any tenant.
+            None => system::health_of(gate.access.check_store().await),
+        };
+        return outcome.map(|answer| response(route, &head.headers, answer));
+    };
+    let services = gate.tenants.of(&grant).await.map_err(|NotServed| Refused::Unavailable)?;
+    let api = services.api.clone().ok_or(Refused::Unavailable)?;
+    if let Some(most) = grant.stored_bytes_max().filter(|_| route.writes())
+        && services.has_stored(most).await
+    {
+        return Err(Refused::StoreFull(most).into());
+    }
+    let ids = call.ids();
+    let outcome = (route.handler)(api, call).await;
+    if route.writes() || grant.scope.level == Level::Admin {
+        let status = match &outcome {
+            Ok(_) => "ok".to_owned(),
+            Err(problem) => problem.status.as_u16().to_string(),
+        };
+        gate.access.note(&grant, format!("{} {}", route.method, route.path), ids, status);
+    }
+    outcome.map(|answer| keep_while_sent(response(route, &head.headers, answer), (grant, services)))
+}
+
+fn response(route: &Route, asked: &HeaderMap, answer: Answer) -> Response {
+    match answer {
+        Answer::Stream(response) => response,
         Answer::Json(value) => {
             let text = value.to_string();
             debug_assert!(text.len() <= super::page::ANSWER_BYTES_MAX, "an answer is bounded: {}", route.id);
-            Ok(json_response(route, &head.headers, text))
+            json_response(route, asked, text)
         }
     }
 }

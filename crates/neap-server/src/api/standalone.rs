@@ -46,15 +46,16 @@ impl UiServer {
     /// Serves until `end` resolves, then finishes the requests in flight.
     pub async fn run_until(self, end: impl Future<Output = ()> + Send + 'static) {
         let limits = ProxyLimits::default();
-        let (router, shutdown) = self.api.into_router(None);
+        let tenants = self.api.tenants.clone();
+        let router = self.api.into_router(None);
         let nothing = || async { (StatusCode::NOT_FOUND, "The page is at /ui/, the API at /api/v1.\n") };
         let router = router
             .fallback(move || async move { nothing().await.into_response() })
             .layer(middleware::map_request_with_state(limits.clone(), drain_on_drop));
         let ending = async {
             end.await;
-            shutdown();
+            tenants.end_streams();
         };
-        serve_connections(self.listener, router, &limits, ending).await;
+        serve_connections(self.listener, router, None, &limits, ending).await;
     }
 }

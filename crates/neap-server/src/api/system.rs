@@ -6,6 +6,7 @@ use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use neap_engine::RecordingStatus;
 use neap_engine::forms::StoreReport;
+use neap_store::StoreError;
 use serde_json::json;
 
 use super::Api;
@@ -14,9 +15,14 @@ use super::route::{Answer, Call, Outcome};
 use crate::proxy::RequestLogPage;
 
 pub(super) async fn health(api: Arc<Api>, _call: Call) -> Outcome {
+    health_of(api.engine.store().commit_count().await.map(drop))
+}
+
+/// By whether a store answers.
+pub(super) fn health_of(answers: Result<(), StoreError>) -> Outcome {
     let version = env!("CARGO_PKG_VERSION");
-    match api.engine.store().commit_count().await {
-        Ok(_) => Ok(Answer::Json(json!({"status": "ok", "version": version}))),
+    match answers {
+        Ok(()) => Ok(Answer::Json(json!({"status": "ok", "version": version}))),
         Err(error) => {
             tracing::warn!(target: "neap::api", %error, "the store does not answer");
             let kind = [(header::CONTENT_TYPE, "application/json")];
@@ -44,7 +50,8 @@ pub(super) async fn requests(api: Arc<Api>, call: Call) -> Outcome {
 }
 
 pub(super) async fn jobs(api: Arc<Api>, _call: Call) -> Outcome {
-    let status = api.proxy.as_ref().map_or_else(RecordingStatus::default, |proxy| proxy.recording_status());
+    let status =
+        api.proxy.as_ref().map_or_else(RecordingStatus::default, |proxy| proxy.decider.recording_status());
     let RecordingStatus { failing, waiting, dropped } = status;
     Ok(Answer::Json(json!({
         "recording": {"failing": failing, "waiting": waiting, "dropped": dropped},

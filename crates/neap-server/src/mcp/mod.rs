@@ -38,7 +38,7 @@ use neap_core::base::refusal::Refusal;
 use neap_core::memory::Author;
 use neap_engine::EngineError;
 
-pub use http::McpHttp;
+pub use http::{McpHttp, McpService};
 pub use session_resolver::ServerDefaults;
 pub use sessions::SessionLimits;
 pub use stdio::serve;

@@ -1,7 +1,7 @@
 //! The tools in MCP's form: the core's definition with a title, an output schema and hints.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, LazyLock};
 
 use neap_core::base::refusal::Refusal;
 use neap_core::context::tools::ToolSpec;
@@ -103,6 +103,14 @@ pub(super) fn check_arguments(tool: &Tool, arguments: &JsonObject) -> Result<(),
 /// The beginning of a name that somebody else chose.
 pub(super) fn printable(name: &str) -> String {
     name.chars().filter(|c| !c.is_control()).take(NAME_CHARS_MAX).collect()
+}
+
+/// Whether a tool of this name changes nothing; one that is unknown might.
+pub(super) fn is_read_only_name(name: &str) -> bool {
+    static READING: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+        all_tools().into_iter().filter(is_read_only).map(|tool| tool.name.into_owned()).collect()
+    });
+    READING.contains(name)
 }
 
 pub(super) fn is_read_only(tool: &Tool) -> bool {

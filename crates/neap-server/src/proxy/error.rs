@@ -2,15 +2,19 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use neap_core::base::access::Surface;
 use neap_core::client::WireApi;
 use serde_json::{Value, json};
 
 use super::body::BODY_BYTES_MAX;
+use crate::access::Refused;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ProxyError {
     /// The origin check or the caller's address refuses it.
     Forbidden(String),
+    /// The gate refuses it for what it brings.
+    Refused(Refused),
     /// It addresses a path of Neap's own that is not served here.
     NotFound,
     Upgrade,
@@ -35,6 +39,7 @@ impl ProxyError {
     fn status(&self) -> StatusCode {
         match self {
             ProxyError::Forbidden(_) => StatusCode::FORBIDDEN,
+            ProxyError::Refused(refused) => refused.status(),
             ProxyError::NotFound => StatusCode::NOT_FOUND,
             ProxyError::Upgrade => StatusCode::UPGRADE_REQUIRED,
             ProxyError::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
@@ -53,6 +58,9 @@ impl ProxyError {
     fn message(&self) -> String {
         match self {
             ProxyError::Forbidden(why) => format!("neap refuses this request: {why}"),
+            ProxyError::Refused(refused) => {
+                format!("{}. hint: {}", refused.reason(), refused.hint(Surface::Proxy))
+            }
             ProxyError::NotFound => {
                 "neap does not serve this path here; `neap serve` serves MCP at /mcp".to_owned()
             }
@@ -83,6 +91,12 @@ impl ProxyError {
     fn error_kinds(&self) -> (&'static str, &'static str, &'static str) {
         match self {
             ProxyError::Forbidden(_) => ("invalid_request_error", "forbidden", "permission_error"),
+            ProxyError::Refused(refused) => match refused.status() {
+                StatusCode::UNAUTHORIZED => ("invalid_request_error", "invalid_api_key", "authentication_error"),
+                StatusCode::TOO_MANY_REQUESTS => ("requests", "rate_limit_exceeded", "rate_limit_error"),
+                StatusCode::SERVICE_UNAVAILABLE => ("server_error", "unavailable", "api_error"),
+                _ => ("invalid_request_error", "forbidden", "permission_error"),
+            },
             ProxyError::NotFound => ("invalid_request_error", "not_found", "not_found_error"),
             ProxyError::Upgrade => ("invalid_request_error", "upgrade_required", "invalid_request_error"),
             ProxyError::TooLarge => ("invalid_request_error", "request_too_large", "request_too_large"),
@@ -120,8 +134,15 @@ impl ProxyError {
         if *self == ProxyError::Upgrade {
             response.headers_mut().insert(header::UPGRADE, HeaderValue::from_static("HTTP/1.1"));
         }
+        let refused = if let ProxyError::Refused(refused) = self { Some(refused) } else { None };
+        let retry_after = refused.and_then(Refused::retry_after);
+        if let Some(seconds) = retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
         // Retrying does not help where we refused.
-        if !matches!(self, ProxyError::Unreachable(_) | ProxyError::BodyTimeout | ProxyError::Busy) {
+        if retry_after.is_none()
+            && !matches!(self, ProxyError::Unreachable(_) | ProxyError::BodyTimeout | ProxyError::Busy)
+        {
             response.headers_mut().insert("x-should-retry", HeaderValue::from_static("false"));
         }
         response

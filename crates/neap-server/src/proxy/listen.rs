@@ -21,6 +21,8 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::limits::ProxyLimits;
+use super::tls::{Connection, OverTls, ServerTls};
+use crate::access::take_key_from_path;
 
 /// How long a rejected client has to read why.
 const REJECT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -33,6 +35,7 @@ const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 pub(crate) async fn serve(
     listener: TcpListener,
     router: Router,
+    tls: Option<ServerTls>,
     limits: &ProxyLimits,
     end: impl Future<Output = ()> + Send,
 ) {
@@ -59,7 +62,10 @@ pub(crate) async fn serve(
             }
         };
         let Ok(permit) = permits.clone().try_acquire_owned() else {
-            if let Ok(reject_permit) = reject_permits.clone().try_acquire_owned() {
+            // Over TLS, a handshake would cost more than the word is worth.
+            if tls.is_none()
+                && let Ok(reject_permit) = reject_permits.clone().try_acquire_owned()
+            {
                 let most = limits.connections_max;
                 tokio::spawn(async move {
                     reject_connection(client, most).await;
@@ -72,11 +78,21 @@ pub(crate) async fn serve(
         if let Err(error) = client.set_nodelay(true) {
             tracing::debug!(target: "neap::proxy", %error, "cannot set TCP_NODELAY; tokens may arrive late");
         }
-        let connection =
-            graceful.watch(http.serve_connection(TokioIo::new(client), connection_service(&router, peer)));
+        let service = connection_service(&router, peer, tls.is_some());
+        let (http, watcher, tls) = (http.clone(), graceful.watcher(), tls.clone());
         tokio::spawn(async move {
-            if let Err(error) = connection.await {
-                tracing::debug!(target: "neap::proxy", %error, "a connection ended");
+            let connection = match tls {
+                Some(tls) => tls.accept(client).await,
+                None => Ok(Connection::Plain(client)),
+            };
+            match connection {
+                Ok(connection) => {
+                    let served = watcher.watch(http.serve_connection(TokioIo::new(connection), service)).await;
+                    if let Err(error) = served {
+                        tracing::debug!(target: "neap::proxy", %error, "a connection ended");
+                    }
+                }
+                Err(error) => tracing::debug!(target: "neap::proxy", %error, "a client did not shake hands"),
             }
             drop(permit);
         });
@@ -89,6 +105,7 @@ pub(crate) async fn serve(
 fn connection_service(
     router: &Router,
     peer: SocketAddr,
+    is_tls: bool,
 ) -> impl Service<
     Request<Incoming>,
     Response = axum::response::Response,
@@ -98,7 +115,11 @@ fn connection_service(
 + 'static {
     let service = TowerToHyperService::new(router.clone());
     service_fn(move |mut request: Request<Incoming>| {
+        take_key_from_path(&mut request);
         request.extensions_mut().insert(ConnectInfo(peer));
+        if is_tls {
+            request.extensions_mut().insert(OverTls);
+        }
         service.call(request)
     })
 }

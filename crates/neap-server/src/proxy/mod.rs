@@ -1,7 +1,7 @@
 //! HTTP proxy between any OpenAI- or Anthropic-compatible client and its provider.
 //!
-//! `Access` admits a request, `body` reads and decompresses it, `upload` forwards one that need not be read
-//! while it arrives, `decide` alone may change it, `upstream` picks its provider, `http_clients` sends it there, and
+//! The gate (`access`) admits a request and says whose it is, `body` reads and decompresses it, `upload` forwards one
+//! that need not be read while it arrives, `decide` alone may change it, `upstream` picks its provider, `http_clients` sends it there, and
 //! `relay` returns the response, while `response_recorder` records it. `tool_loop` runs Neap's own tools,
 //! `token_guard` keeps the token of `/mcp` from providers, and `unrecorded` counts and reports what could not be
 //! stored in time. Callers' keys are neither stored nor logged.
@@ -20,7 +20,9 @@ mod request_log;
 mod request_metrics;
 mod response_recorder;
 mod route;
+mod tenant;
 mod throttled_log;
+mod tls;
 mod token_guard;
 mod tool_loop;
 mod unrecorded;
@@ -43,21 +45,25 @@ use neap_engine::RecordingStatus;
 use neap_model::wire::request::parse_endpoint;
 use tokio::net::TcpListener;
 
-use crate::access::{Access, Need};
+use crate::access::{Access, Grant, Need, Refused};
 use crate::api::{ApiHttp, ProxyView, refusal};
 use crate::mcp::McpHttp;
+use crate::tenants::{NotServed, Services, Tenants};
 use crate::{Notify, ServerError};
 pub use decide::Decider;
 pub(crate) use drain_body::{drain_on_drop, is_body_timeout};
+use error::ProxyError;
 use http_clients::HttpClients;
 pub use limits::ProxyLimits;
 pub(crate) use listen::serve as serve_connections;
-use request_log::RequestLog;
 pub use request_log::{LoggedRequest, PATH as RECENT, RequestLogPage, RequestUsage};
 use request_metrics::ProxyMetrics;
 pub use request_metrics::ProxyTraffic;
 use response_recorder::Recordings;
+pub(crate) use tenant::TenantProxy;
 pub use throttled_log::ThrottledLog;
+pub(crate) use tls::OverTls;
+pub use tls::ServerTls;
 pub use token_guard::TokenGuard;
 use unrecorded::UnrecordedLog;
 pub use upstream::Upstreams;
@@ -67,12 +73,11 @@ const PROVIDER_MODELS: &str = "/api/v1/models";
 
 struct Proxy {
     access: Arc<Access>,
+    tenants: Arc<Tenants>,
     token_guard: Arc<TokenGuard>,
     upstreams: Upstreams,
     clients: HttpClients,
-    decider: Arc<Decider>,
     request_metrics: ProxyMetrics,
-    request_log: RequestLog,
     unrecorded: UnrecordedLog,
     recordings: Recordings,
     is_ending: AtomicBool,
@@ -85,6 +90,7 @@ pub struct ProxyServer {
     proxy: Arc<Proxy>,
     mcp: Option<McpHttp>,
     api: Option<ApiHttp>,
+    tls: Option<ServerTls>,
     limits: ProxyLimits,
     notify: Notify,
 }
@@ -115,24 +121,32 @@ impl BoundProxy {
     pub fn into_server(
         self,
         access: Arc<Access>,
-        decider: Decider,
+        tenants: Arc<Tenants>,
         token_guard: TokenGuard,
         limits: ProxyLimits,
     ) -> Result<ProxyServer, ServerError> {
         let Self { listener, address, upstreams, notify } = self;
         let proxy = Proxy {
             access,
+            tenants,
             token_guard: Arc::new(token_guard),
             upstreams,
             clients: HttpClients::new()?,
-            decider: Arc::new(decider),
             request_metrics: ProxyMetrics::default(),
-            request_log: RequestLog::default(),
             unrecorded: UnrecordedLog::new(notify),
             recordings: Recordings::default(),
             is_ending: AtomicBool::new(false),
         };
-        Ok(ProxyServer { listener, address, proxy: Arc::new(proxy), mcp: None, api: None, limits, notify })
+        Ok(ProxyServer {
+            listener,
+            address,
+            proxy: Arc::new(proxy),
+            mcp: None,
+            api: None,
+            tls: None,
+            limits,
+            notify,
+        })
     }
 }
 
@@ -149,21 +163,18 @@ impl ProxyServer {
         Self { api: Some(api), ..self }
     }
 
+    pub fn with_tls(self, tls: Option<ServerTls>) -> Self {
+        Self { tls, ..self }
+    }
+
     /// Serves until `end` resolves, then finishes open streams and records what is pending. Returns what came through.
     pub async fn run_until(
         self,
         end: impl Future<Output = ()> + Send + 'static,
     ) -> Result<ProxyTraffic, ServerError> {
-        let Self { listener, address: _, proxy, mcp, api, limits, notify } = self;
-        let (mcp_router, shutdown_mcp) =
-            mcp.map_or_else(|| (Router::new(), None), |mcp| (mcp.router, Some(mcp.shutdown)));
-        let (api_router, shutdown_api) = match api {
-            Some(api) => {
-                let (router, shutdown) = api.into_router(Some(proxy.clone()));
-                (router, Some(shutdown))
-            }
-            None => (Router::new(), None),
-        };
+        let Self { listener, address: _, proxy, mcp, api, tls, limits, notify } = self;
+        let mcp_router = mcp.map_or_else(Router::new, McpHttp::into_router);
+        let api_router = api.map_or_else(Router::new, |api| api.into_router(Some(proxy.clone())));
         let router = Router::new()
             .route("/healthz", get(|| async { "ok\n" }))
             .route("/readyz", get(ready))
@@ -177,13 +188,12 @@ impl ProxyServer {
         let ending = async {
             end.await;
             proxy.is_ending.store(true, Ordering::Relaxed);
-            for end in [shutdown_mcp, shutdown_api].into_iter().flatten() {
-                end();
-            }
+            proxy.tenants.end_streams();
         };
-        listen::serve(listener, router, &limits, ending).await;
+        listen::serve(listener, router, tls, &limits, ending).await;
         proxy.recordings.finish().await;
-        let left = proxy.decider.finish().await as u64;
+        let left = proxy.tenants.finish().await as u64;
+        proxy.access.finish().await;
         if left > 0 {
             let left = plural(left, "request");
             notify(format!("{left} could not be recorded; the clients' next requests contain them again"));
@@ -192,15 +202,27 @@ impl ProxyServer {
     }
 }
 
+impl Proxy {
+    /// Whose request it is, and what serves that tenant.
+    async fn tenant_of(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+    ) -> Result<(Grant, Arc<Services>, Arc<TenantProxy>), ProxyError> {
+        let grant = match self.access.check(method, headers, Need::Proxy).await {
+            Ok(Some(grant)) => grant,
+            Ok(None) => return Err(ProxyError::Refused(Refused::NoKey)),
+            Err(Refused::Origin(reason)) => return Err(ProxyError::Forbidden(reason)),
+            Err(refused) => return Err(ProxyError::Refused(refused)),
+        };
+        let unavailable = || ProxyError::Refused(Refused::Unavailable);
+        let services = self.tenants.of(&grant).await.map_err(|NotServed| unavailable())?;
+        let tenant = services.proxy.clone().ok_or_else(unavailable)?;
+        Ok((grant, services, tenant))
+    }
+}
+
 impl ProxyView for Proxy {
-    fn requests_after(&self, number: u64) -> RequestLogPage {
-        RequestLogPage { waiting: self.request_metrics.waiting(), requests: self.request_log.after(number) }
-    }
-
-    fn recording_status(&self) -> RecordingStatus {
-        self.decider.recording_status()
-    }
-
     fn relays(&self, path: &str) -> bool {
         let path = path::normalized(path);
         parse_endpoint(&path).is_some() || path.starts_with(PROVIDER_MODELS)
@@ -212,9 +234,13 @@ impl ProxyView for Proxy {
 }
 
 async fn ready(State(proxy): State<Arc<Proxy>>) -> impl IntoResponse {
-    let RecordingStatus { failing, waiting, .. } = proxy.decider.recording_status();
+    let RecordingStatus { failing, waiting, .. } = proxy.tenants.recording_status();
     match (proxy.is_ending.load(Ordering::Relaxed), failing) {
         (true, _) => (StatusCode::SERVICE_UNAVAILABLE, "ending\n".to_owned()),
+        // Whoever has no key learns nothing of a tenant, such as its name in a path.
+        (false, Some(_)) if proxy.access.is_keyed() => {
+            (StatusCode::SERVICE_UNAVAILABLE, "not recording\n".to_owned())
+        }
         (false, Some(reason)) => {
             let text = format!("not recording: {reason}; {waiting} waiting to be recorded\n");
             (StatusCode::SERVICE_UNAVAILABLE, text)
@@ -224,9 +250,9 @@ async fn ready(State(proxy): State<Arc<Proxy>>) -> impl IntoResponse {
 }
 
 async fn metrics(State(proxy): State<Arc<Proxy>>, method: Method, headers: HeaderMap) -> Response {
-    if let Err(refused) = proxy.access.check(&method, &headers, Need::Read) {
+    if let Err(refused) = proxy.access.check(&method, &headers, Need::Server).await {
         return refusal(refused);
     }
-    let text = proxy.request_metrics.to_prometheus(proxy.unrecorded.count(), &proxy.decider.recording_status());
+    let text = proxy.request_metrics.to_prometheus(proxy.unrecorded.count(), &proxy.tenants.recording_status());
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
 }

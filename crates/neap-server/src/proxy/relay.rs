@@ -18,8 +18,11 @@ use super::decide::{HistoryRequest, RequestDecision};
 use super::error::ProxyError;
 use super::response_recorder::{RecordedBody, ResponseRecorder};
 use super::route::{Route, RouteKind};
+use super::tenant::Relay;
 use super::tool_loop::{OwnToolLoop, UpstreamRequest, WholeResponse};
 use super::{Proxy, body, path, upstream};
+use crate::access::{KEY_HEADER, Refused};
+use crate::tenants::keep_while_sent;
 
 /// Anthropic's memory tool, and the beta that a request using it must name.
 const MEMORY_TOOL: &str = "memory";
@@ -27,8 +30,8 @@ const BETA_HEADER: &str = "anthropic-beta";
 const MEMORY_BETA: &str = "context-management-2025-06-27";
 
 pub(super) async fn relay(State(proxy): State<Arc<Proxy>>, request: Request) -> Response {
-    let (parts, body) = request.into_parts();
-    let path = path::normalized(parts.uri.path());
+    let (mut parts, body) = request.into_parts();
+    let path = path::normalized(parts.uri.path()).into_owned();
     let route = Route::of(&path, &parts.headers);
     // Programs also look whether somebody listens, which is no use of the proxy.
     if parts.method == Method::POST {
@@ -36,7 +39,15 @@ pub(super) async fn relay(State(proxy): State<Arc<Proxy>>, request: Request) -> 
     }
     let result = {
         let _waiting = proxy.request_metrics.start_request();
-        proxy.forward(&route, &parts, body).await
+        match proxy.clone().admit(&mut parts).await {
+            Ok(relay) => {
+                let _waiting = relay.tenant.start_request();
+                let answered = relay.forward(&route, &parts, body).await;
+                relay.note(&route, &parts, &answered);
+                answered.map(|(response, is_changed)| (keep_while_sent(response, relay.clone()), is_changed))
+            }
+            Err(fault) => Err(fault),
+        }
     };
     let (response, is_changed) = match result {
         Ok((response, is_changed)) => (response, is_changed),
@@ -58,6 +69,32 @@ struct UpstreamResponse {
 }
 
 impl Proxy {
+    /// Passes the gate. The key stays there: nothing behind sees it, least of all a provider.
+    async fn admit(self: Arc<Self>, parts: &mut Parts) -> Result<Arc<Relay>, ProxyError> {
+        let (grant, services, tenant) = self.tenant_of(&parts.method, &parts.headers).await?;
+        parts.headers.remove(KEY_HEADER);
+        if let Some(most) = grant.stored_bytes_max().filter(|_| parts.method == Method::POST)
+            && services.has_stored(most).await
+        {
+            return Err(ProxyError::Refused(Refused::StoreFull(most)));
+        }
+        Ok(Arc::new(Relay { proxy: self, tenant, grant, _services: services }))
+    }
+}
+
+impl Relay {
+    /// Notes in the audit log who asked for what.
+    fn note(&self, route: &Route<'_>, parts: &Parts, answered: &Result<(Response, bool), ProxyError>) {
+        let what = format!("proxy {} {}", parts.method, route.metric_name());
+        let session = answered.as_ref().ok().and_then(|(response, _)| response.headers().get("x-neap-session"));
+        let ids = session.map(header_text).unwrap_or_default();
+        let outcome = match answered {
+            Ok((response, _)) => response.status().as_u16().to_string(),
+            Err(_) => "not forwarded".to_owned(),
+        };
+        self.access.note(&self.grant, what, ids, outcome);
+    }
+
     /// Returns the response and whether the forwarded request differs from the original.
     async fn forward(
         self: &Arc<Self>,
@@ -66,9 +103,6 @@ impl Proxy {
         body: Body,
     ) -> Result<(Response, bool), ProxyError> {
         let began = Instant::now();
-        if let Some(reason) = self.access.origin_refusal(&parts.headers) {
-            return Err(ProxyError::Forbidden(reason));
-        }
         if route.is_own() || path::is_own_path(parts.uri.path()) {
             return Err(ProxyError::NotFound);
         }
@@ -140,8 +174,8 @@ impl Proxy {
         }
         let mut all = vec![received.clone()];
         all.extend(decoded.filter(|decoded| decoded.as_ptr() != received.as_ptr()).cloned());
-        let (proxy, bytes) = (self.clone(), all.iter().map(Bytes::len).sum());
-        run_blocking(bytes, move || all.iter().any(|body| proxy.token_guard.has_token(body))).await
+        let (relay, bytes) = (self.clone(), all.iter().map(Bytes::len).sum());
+        run_blocking(bytes, move || all.iter().any(|body| relay.token_guard.has_token(body))).await
     }
 
     pub(super) async fn send(&self, request: &UpstreamRequest) -> Result<reqwest::Response, ProxyError> {
@@ -157,12 +191,12 @@ impl Proxy {
         content_type: &str,
         body: Bytes,
     ) -> Result<RequestDecision, ProxyError> {
-        if body.is_empty() || self.decider.budget.is_none() {
+        if body.is_empty() || self.tenant.decider.budget.is_none() {
             return Ok(RequestDecision::default());
         }
-        let (decider, path, kind) = (self.decider.clone(), route.path.to_owned(), content_type.to_owned());
-        let over = run_blocking(body.len(), move || decider.budget_overflow(&path, &kind, &body)).await;
-        match over.and_then(|overflow| self.decider.over_budget_error(route.api, &overflow, false)) {
+        let (tenant, path, kind) = (self.tenant.clone(), route.path.to_owned(), content_type.to_owned());
+        let over = run_blocking(body.len(), move || tenant.decider.budget_overflow(&path, &kind, &body)).await;
+        match over.and_then(|overflow| self.tenant.decider.over_budget_error(route.api, &overflow, false)) {
             Some(fault) => Err(fault),
             None => Ok(RequestDecision { over_budget: over, ..RequestDecision::default() }),
         }
@@ -184,7 +218,7 @@ impl Proxy {
             parts.headers.iter().map(|(name, value)| (name.as_str().to_owned(), header_text(value))).collect();
         let path = request_target(route.full_path, parts);
         let request = HistoryRequest { path: &path, headers: &headers, body: text, api: route.api };
-        let mut decision = self.decider.decide(&request).await;
+        let mut decision = self.tenant.decider.decide(&request).await;
         if let Some(fault) = decision.rejection.take() {
             return Err(fault);
         }
@@ -215,8 +249,8 @@ impl Proxy {
         add_neap_headers(&mut headers, &decision);
         let body = if is_recorded {
             let tap = if is_stream { ResponseTap::stream(route.api) } else { ResponseTap::whole(route.api) };
-            let (name, proxy) = (route.metric_name(), self.clone());
-            Body::new(RecordedBody::new(body, ResponseRecorder { tap, decision, name, began, proxy }))
+            let (name, relay) = (route.metric_name(), self.clone());
+            Body::new(RecordedBody::new(body, ResponseRecorder { tap, decision, name, began, relay }))
         } else {
             body
         };

@@ -7,14 +7,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::extract::{ConnectInfo, RawQuery, State};
 use axum::http::{HeaderMap, Method, header};
 use axum::response::{IntoResponse, Response};
+use neap_core::base::access::{Level, Surface};
 use neap_core::client::WireApi;
 use serde::{Deserialize, Serialize};
 
 use super::Proxy;
 use super::error::ProxyError;
 use super::response_recorder::CompletedResponse;
-use crate::access::Need;
+use crate::access::{Need, Refused};
 use crate::api::refusal;
+use crate::tenants::NotServed;
 
 const LOGGED_MAX: usize = 512;
 
@@ -22,6 +24,8 @@ const LOGGED_MAX: usize = 512;
 const FORWARDED: [&str; 4] = ["forwarded", "via", "x-forwarded-for", "x-real-ip"];
 
 pub const PATH: &str = "/neap/recent";
+
+const NEED: Need = Need::Api(Level::Read, Some(Surface::Sessions));
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoggedRequest {
@@ -116,15 +120,18 @@ pub(super) async fn serve_log(
     if !is_local {
         return ProxyError::Forbidden("it does not come from this machine".to_owned()).response(WireApi::Chat);
     }
-    match proxy.access.check(&method, &headers, Need::Read) {
+    let services = match proxy.access.check(&method, &headers, NEED).await {
+        Ok(Some(grant)) => proxy.tenants.of(&grant).await.map_err(|NotServed| Refused::Unavailable),
+        Ok(None) => Err(Refused::NoKey),
+        Err(refused) => Err(refused),
+    };
+    let tenant = services.and_then(|services| services.proxy.clone().ok_or(Refused::Unavailable));
+    match tenant {
         Err(refused) => refusal(refused),
-        Ok(_) => {
+        Ok(tenant) => {
             let query = query.unwrap_or_default();
             let after = query.strip_prefix("after=").and_then(|number| number.parse().ok()).unwrap_or(0);
-            let page = RequestLogPage {
-                waiting: proxy.request_metrics.waiting(),
-                requests: proxy.request_log.after(after),
-            };
+            let page = tenant.requests_after(after);
             let kind = [(header::CONTENT_TYPE, "application/json")];
             (kind, serde_json::to_string(&page).unwrap_or_default()).into_response()
         }

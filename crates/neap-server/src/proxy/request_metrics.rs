@@ -34,14 +34,30 @@ pub struct ProxyTraffic {
 #[derive(Debug, Default)]
 pub(crate) struct ProxyMetrics {
     counters: Mutex<Counters>,
-    in_flight: AtomicI64,
+    waiting: Waiting,
 }
 
-pub(crate) struct InFlight<'a>(&'a ProxyMetrics);
+/// Requests that wait for the head of their response.
+#[derive(Debug, Default)]
+pub(crate) struct Waiting(AtomicI64);
+
+pub(crate) struct InFlight<'a>(&'a Waiting);
+
+impl Waiting {
+    /// Counts the request as waiting until the guard is dropped.
+    pub(crate) fn start(&self) -> InFlight<'_> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        InFlight(self)
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.0.load(Ordering::Relaxed).max(0).unsigned_abs()
+    }
+}
 
 impl Drop for InFlight<'_> {
     fn drop(&mut self) {
-        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
+        self.0.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -50,14 +66,8 @@ impl ProxyMetrics {
         change(&mut self.counters.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Counts the request as waiting until the guard is dropped.
     pub(crate) fn start_request(&self) -> InFlight<'_> {
-        self.in_flight.fetch_add(1, Ordering::Relaxed);
-        InFlight(self)
-    }
-
-    pub(crate) fn waiting(&self) -> u64 {
-        self.in_flight.load(Ordering::Relaxed).max(0).unsigned_abs()
+        self.waiting.start()
     }
 
     pub(crate) fn count_response(&self, name: &'static str, status: u16, is_changed: bool) {
@@ -97,7 +107,7 @@ impl ProxyMetrics {
         for ((name, class), count) in requests {
             let _ = writeln!(text, "neap_requests_total{{asks=\"{name}\",status=\"{class}xx\"}} {count}");
         }
-        let waiting = self.waiting();
+        let waiting = self.waiting.count();
         let rows = [
             ("neap_requests_waiting", "gauge", waiting),
             ("neap_requests_changed_total", "counter", changed),

@@ -13,8 +13,8 @@ use neap_model::client::{ResponseTap, TappedResponse};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
-use super::Proxy;
 use super::decide::{RequestDecision, provider_reply};
+use super::tenant::Relay;
 
 /// How long the last frame waits for the recording.
 const HOLD_TIMEOUT: Duration = Duration::from_secs(1);
@@ -51,17 +51,17 @@ pub(crate) struct ResponseRecorder {
     pub(crate) decision: RequestDecision,
     pub(crate) name: &'static str,
     pub(crate) began: Instant,
-    pub(crate) proxy: Arc<Proxy>,
+    pub(crate) relay: Arc<Relay>,
 }
 
 impl ResponseRecorder {
     /// Starts to record. The returned future resolves when the response is recorded, or after [`HOLD_TIMEOUT`].
     fn finish(self) -> impl Future<Output = ()> + Send + 'static {
-        let ResponseRecorder { tap, decision, name, began, proxy } = self;
+        let ResponseRecorder { tap, decision, name, began, relay } = self;
         let completed = CompletedResponse { decision, response: tap.finish(), name, began };
         let (ended, has_ended) = oneshot::channel();
-        let failure = ReplyFailure { proxy: proxy.clone(), is_counted: Arc::default() };
-        proxy.recordings.spawn(record(proxy.clone(), completed, failure.clone(), ended));
+        let failure = ReplyFailure { relay: relay.clone(), is_counted: Arc::default() };
+        relay.recordings.spawn(record(relay.clone(), completed, failure.clone(), ended));
         async move {
             match tokio::time::timeout(HOLD_TIMEOUT, has_ended).await {
                 Ok(Ok(())) => {}
@@ -76,20 +76,20 @@ impl ResponseRecorder {
 /// Counts one response as not recorded, at most once: a recording may be slow and then fail.
 #[derive(Clone)]
 struct ReplyFailure {
-    proxy: Arc<Proxy>,
+    relay: Arc<Relay>,
     is_counted: Arc<AtomicBool>,
 }
 
 impl ReplyFailure {
     fn count(&self, reason: &str) {
         if !self.is_counted.swap(true, Ordering::Relaxed) {
-            self.proxy.unrecorded.add_reply(reason);
+            self.relay.unrecorded.add_reply(reason);
         }
     }
 }
 
 async fn record(
-    proxy: Arc<Proxy>,
+    relay: Arc<Relay>,
     mut completed: CompletedResponse,
     failure: ReplyFailure,
     ended: oneshot::Sender<()>,
@@ -98,9 +98,9 @@ async fn record(
     if earlier.calls > 0 {
         *completed.response.usage.get_or_insert_default() += earlier;
     }
-    proxy.request_log.add(&completed, jiff::Timestamp::now().as_millisecond());
+    relay.tenant.request_log.add(&completed, jiff::Timestamp::now().as_millisecond());
     let CompletedResponse { decision, response, name, began } = completed;
-    proxy.request_metrics.add_usage(response.usage, response.is_complete);
+    relay.request_metrics.add_usage(response.usage, response.is_complete);
     let used = response.usage.unwrap_or_default();
     tracing::info!(
         target: "neap::proxy",
@@ -114,14 +114,14 @@ async fn record(
     );
     let reply = provider_reply(response);
     if let Some(plan) = &decision.plan {
-        proxy.request_metrics.add_account(&plan.account(&reply));
+        relay.request_metrics.add_account(&plan.account(&reply));
     }
-    if let Err(reason) = proxy.decider.record(&decision, &reply).await {
+    if let Err(reason) = relay.tenant.decider.record(&decision, &reply).await {
         failure.count(&reason);
     }
     // Nobody waits after a disconnect or the timeout.
     let _ = ended.send(());
-    proxy.decider.conclude(&decision).await;
+    relay.tenant.decider.conclude(&decision).await;
 }
 
 type NextFrame = Option<Result<Frame<Bytes>, axum::Error>>;

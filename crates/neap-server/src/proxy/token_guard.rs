@@ -1,7 +1,8 @@
-//! Keeps the token for `/mcp` from reaching a provider: whoever has it can read the whole store.
+//! Keeps the token for `/mcp`, and every key of ours, from reaching a provider: whoever has it can read the whole store.
 
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
+use neap_core::base::access::AccessKey;
 use neap_model::caller::percent_decoded;
 
 /// Base64: standard and URL-safe.
@@ -36,8 +37,7 @@ impl TokenGuard {
 
     /// Whether the target or a header contains the token.
     pub(crate) fn has_token_in_head(&self, parts: &Parts) -> bool {
-        !(self.is_disabled() && self.head_forms.is_empty())
-            && (self.has_token_in_text(&parts.uri.to_string()) || self.has_token_in_headers(&parts.headers))
+        self.has_token_in_text(&parts.uri.to_string()) || self.has_token_in_headers(&parts.headers)
     }
 
     fn has_token_in_headers(&self, headers: &HeaderMap) -> bool {
@@ -62,7 +62,9 @@ impl TokenGuard {
     }
 
     fn is_in_head(&self, bytes: &[u8]) -> bool {
-        self.has_token(bytes) || self.head_forms.iter().any(|form| memchr::memmem::find(bytes, form).is_some())
+        self.has_token(bytes)
+            || AccessKey::is_in(bytes)
+            || self.head_forms.iter().any(|form| memchr::memmem::find(bytes, form).is_some())
     }
 
     pub(crate) fn has_token(&self, bytes: &[u8]) -> bool {

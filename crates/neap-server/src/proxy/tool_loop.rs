@@ -21,9 +21,9 @@ use reqwest::Url;
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use super::Proxy;
 use super::decide::RequestDecision;
 use super::error::ProxyError;
+use super::tenant::Relay;
 
 /// Rounds with tool calls per turn; after that, calls get an error that tells the model to answer.
 const ROUNDS_MAX: usize = 8;
@@ -44,7 +44,7 @@ pub(super) struct UpstreamRequest {
 
 /// A response that takes one request per round.
 pub(super) struct OwnToolLoop {
-    proxy: Arc<Proxy>,
+    relay: Arc<Relay>,
     plan: Arc<RequestPlan>,
     /// Usage of all rounds but the last.
     usage: Arc<UsageMeter>,
@@ -64,11 +64,11 @@ pub(super) struct WholeResponse {
 
 impl OwnToolLoop {
     /// `None` if the request offers none of Neap's tools.
-    pub(super) fn new(proxy: Arc<Proxy>, decision: &RequestDecision, request: UpstreamRequest) -> Option<Self> {
+    pub(super) fn new(relay: Arc<Relay>, decision: &RequestDecision, request: UpstreamRequest) -> Option<Self> {
         let plan = decision.plan.as_ref().filter(|plan| !plan.own_tools.is_empty())?.clone();
         let (api, usage) = (plan.api?, decision.usage.clone());
         let tool_filter = ToolFilter::new(api, plan.own_tools.clone());
-        Some(Self { proxy, plan, usage, api, request, tool_filter, rounds: 0, earlier_items: Vec::new() })
+        Some(Self { relay, plan, usage, api, request, tool_filter, rounds: 0, earlier_items: Vec::new() })
     }
 
     pub(super) fn stream(self, first: reqwest::Response) -> Body {
@@ -162,7 +162,7 @@ impl OwnToolLoop {
         for call in &calls {
             let text = match self.rounds > ROUNDS_MAX {
                 true => json!({"error": ROUNDS_SPENT}).to_string(),
-                false => self.proxy.decider.call_own_tool(&self.plan, call).await,
+                false => self.relay.tenant.decider.call_own_tool(&self.plan, call).await,
             };
             results.push(tool_result(api, &call.id, &text));
         }
@@ -171,14 +171,14 @@ impl OwnToolLoop {
         let next = |results: &[Json]| continuation_body(api, request, &output, results);
         let mut body = next(&results);
         if let Some(long) = &body
-            && !self.proxy.decider.is_within_budget(&self.plan, path, long).await
+            && !self.relay.tenant.decider.is_within_budget(&self.plan, path, long).await
         {
             let text = json!({"error": NO_ROOM}).to_string();
             results = calls.iter().map(|call| tool_result(api, &call.id, &text)).collect();
             body = next(&results);
         }
         let Some(body) = body else { return Err(ProxyError::Unreadable("it has no message history".to_owned())) };
-        if !self.proxy.decider.is_within_budget(&self.plan, path, &body).await {
+        if !self.relay.tenant.decider.is_within_budget(&self.plan, path, &body).await {
             // The model's own output is too long already.
             return Err(ProxyError::ContextFull(
                 "the budget leaves no room to send tool results to the model".to_owned(),
@@ -188,7 +188,7 @@ impl OwnToolLoop {
         self.earlier_items.extend(output_as_items(api, &output));
         self.earlier_items.extend(tool_results_as_items(api, &results));
         self.tool_filter.start_next_round();
-        self.proxy.send(&self.request).await
+        self.relay.send(&self.request).await
     }
 
     /// Ends the turn. Stores the hidden rounds before the client has its answer, so that its next request finds
@@ -199,7 +199,7 @@ impl OwnToolLoop {
         }
         let (api, mut own_results) = (self.api, Vec::new());
         for call in &held_calls {
-            let text = self.proxy.decider.call_own_tool(&self.plan, call).await;
+            let text = self.relay.tenant.decider.call_own_tool(&self.plan, call).await;
             own_results.push(tool_result(api, &call.id, &text).text().to_owned());
         }
         let (text, call_ids) = self.tool_filter.delivered();
@@ -209,7 +209,11 @@ impl OwnToolLoop {
             .chain(output_as_items(api, &output))
             .map(|json| json.text().to_owned())
             .collect();
-        self.proxy.decider.save_hidden_turns(&self.plan, ActualTurn { text, call_ids, items, own_results }).await;
+        self.relay
+            .tenant
+            .decider
+            .save_hidden_turns(&self.plan, ActualTurn { text, call_ids, items, own_results })
+            .await;
     }
 }
 

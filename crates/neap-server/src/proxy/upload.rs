@@ -12,17 +12,17 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use http_body::{Frame, SizeHint};
 
-use super::Proxy;
 use super::body::{self, ReceivedBody, StartedBody, read_error};
 use super::error::ProxyError;
 use super::relay::content_type;
 use super::route::Route;
+use super::tenant::Relay;
 use super::token_guard::TokenGuard;
 
 /// Why an upload ended early, if not for its provider.
 type UploadFault = Arc<OnceLock<ProxyError>>;
 
-impl Proxy {
+impl Relay {
     /// Reads a request's body, or of one that is only forwarded its beginning.
     pub(super) async fn receive(
         &self,
@@ -42,7 +42,7 @@ impl Proxy {
     pub(super) fn is_read_whole(&self, route: &Route<'_>, headers: &HeaderMap) -> bool {
         let is_compressed = headers.contains_key(header::CONTENT_ENCODING);
         is_compressed && !self.token_guard.is_disabled()
-            || self.decider.counts_prompts(route.path, content_type(headers))
+            || self.tenant.decider.counts_prompts(route.path, content_type(headers))
     }
 
     /// Sends a body while it arrives.

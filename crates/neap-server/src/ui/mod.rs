@@ -6,11 +6,11 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
+use neap_core::base::access::{Level, Surface};
 use neap_core::client::Digest;
 
-use crate::access::{Need, Refused};
-use crate::api::Api;
+use crate::access::{Access, Need, Refused};
 
 /// Path below `/ui/`, media type, content.
 const ASSETS: &[(&str, &str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/assets.rs"));
@@ -22,24 +22,45 @@ const POLICY: &str = "default-src 'self'; script-src 'self'; style-src 'self'; i
 const NOT_LET_IN: &str = "This page is for whoever runs Neap on this machine. Open the link that `neap ui` prints; each \
                           works once, for one browser.\n";
 
-pub(crate) fn router(api: Arc<Api>) -> Router {
+pub(crate) fn router(access: Arc<Access>) -> Router {
     Router::new()
         .route("/ui", get(|| async { redirect(HeaderMap::new()) }))
         .route("/ui/", get(serve))
         .route("/ui/enter", get(enter))
+        .route("/ui/link", post(link))
         .route("/ui/{*path}", get(serve))
-        .with_state(api)
+        .with_state(access)
+}
+
+/// Makes a link that lets one browser in, once, as whom the key that asks for it speaks for.
+async fn link(State(access): State<Arc<Access>>, request: Request) -> Response {
+    let checked = access.check(request.method(), request.headers(), Need::Api(Level::Read, None)).await;
+    let path = match checked {
+        Ok(Some(grant)) => access.enter_path_of(&grant),
+        Ok(None) => return refusal(StatusCode::UNAUTHORIZED, NOT_LET_IN.to_owned()),
+        Err(refused) => {
+            let text = format!("{}. hint: {}\n", refused.reason(), refused.hint(Surface::Sessions));
+            return refusal(refused.status(), text);
+        }
+    };
+    match path {
+        Ok(path) => secured((StatusCode::CREATED, path + "\n").into_response()),
+        Err(error) => {
+            tracing::error!(target: "neap::access", %error, "cannot make a link");
+            refusal(StatusCode::SERVICE_UNAVAILABLE, "A link cannot be made now.\n".to_owned())
+        }
+    }
 }
 
 /// Uses up the code of a link and lets the browser in.
-async fn enter(State(api): State<Arc<Api>>, request: Request) -> Response {
-    if let Some(reason) = api.access.origin_refusal(request.headers()) {
+async fn enter(State(access): State<Arc<Access>>, request: Request) -> Response {
+    if let Some(reason) = access.origin_refusal(request.headers()) {
         return refusal(StatusCode::FORBIDDEN, format!("neap refuses this request: {reason}\n"));
     }
     let query = request.uri().query().unwrap_or_default();
     let code = query.split('&').find_map(|pair| pair.strip_prefix("code=")).unwrap_or_default();
     // A request that only looks at a link must not use it up.
-    let cookie = (request.method() == Method::GET).then(|| api.access.browsers().enter(code)).flatten();
+    let cookie = (request.method() == Method::GET).then(|| access.browsers().enter(code)).flatten();
     let cookie = cookie.and_then(|cookie| HeaderValue::from_str(&cookie).ok());
     match cookie {
         Some(cookie) => redirect(HeaderMap::from_iter([(header::SET_COOKIE, cookie)])),
@@ -47,16 +68,20 @@ async fn enter(State(api): State<Arc<Api>>, request: Request) -> Response {
     }
 }
 
-async fn serve(State(api): State<Arc<Api>>, request: Request) -> Response {
+async fn serve(State(access): State<Arc<Access>>, request: Request) -> Response {
     let (method, headers) = (request.method(), request.headers());
-    match api.access.check(method, headers, Need::Read) {
+    match access.check(method, headers, Need::Api(Level::Read, None)).await {
         Ok(_) => {}
         Err(Refused::Origin(reason)) => {
             return refusal(StatusCode::FORBIDDEN, format!("neap refuses this request: {reason}\n"));
         }
-        Err(Refused::Unknown | Refused::ReadOnly | Refused::NoOrigin) => {
-            return refusal(StatusCode::UNAUTHORIZED, NOT_LET_IN.to_owned());
+        Err(refused @ (Refused::UsedUp(_) | Refused::Unavailable)) => {
+            return refusal(
+                refused.status(),
+                format!("{}: {}\n", refused.reason(), refused.hint(Surface::Sessions)),
+            );
         }
+        Err(_) => return refusal(StatusCode::UNAUTHORIZED, NOT_LET_IN.to_owned()),
     }
     let path = request.uri().path().trim_start_matches("/ui/");
     let path = if path.is_empty() { INDEX } else { path };

@@ -1,6 +1,7 @@
 //! The guarantees of [`Store`] as tests, one suite for every backend; each test takes an empty store. What only
 //! one backend can suffer (a flipped byte, a full disk) is tested with that backend.
 
+mod access;
 mod agreement;
 mod candidates;
 mod commits;
@@ -18,6 +19,7 @@ mod repairs;
 mod searches;
 mod texts;
 
+pub use access::*;
 pub use agreement::{propose_alike, propose_alike_of_many, recall_alike};
 pub use candidates::*;
 pub use commits::*;

@@ -54,10 +54,22 @@ const FORMER_NAMES: [(&str, &str); 16] = [
     ("keys", "store keys"),
 ];
 
+/// Other ways to write a command.
+const SHORT_NAMES: [(&str, &str); 3] =
+    [("access", "store access"), ("tenant", "store access tenant"), ("key", "store access key")];
+
 const GLOBAL_OPTIONS_WITH_VALUE: [&str; 4] = ["--data-dir", "--store", "--key-file", "--agent"];
 
 /// Replaces a former name among the arguments; returns it with the present one.
 pub(crate) fn replace_former_name(arguments: &mut Vec<OsString>) -> Option<(&'static str, &'static str)> {
+    replace_command(arguments, &SHORT_NAMES);
+    replace_command(arguments, &FORMER_NAMES)
+}
+
+fn replace_command(
+    arguments: &mut Vec<OsString>,
+    names: &[(&'static str, &'static str)],
+) -> Option<(&'static str, &'static str)> {
     let mut words = arguments.iter().enumerate().skip(1);
     let at = loop {
         let (at, word) = words.next()?;
@@ -67,7 +79,7 @@ pub(crate) fn replace_former_name(arguments: &mut Vec<OsString>) -> Option<(&'st
             break at;
         }
     };
-    let renamed = FORMER_NAMES.into_iter().find(|(former, _)| arguments[at] == *former)?;
+    let renamed = *names.iter().find(|(former, _)| arguments[at] == *former)?;
     arguments.splice(at..=at, renamed.1.split(' ').map(OsString::from));
     Some(renamed)
 }

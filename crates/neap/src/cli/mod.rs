@@ -1,5 +1,6 @@
 //! What can be typed.
 
+mod access;
 mod help;
 mod hidden;
 mod integrations;
@@ -14,6 +15,7 @@ mod session;
 mod store;
 mod value_enums;
 
+pub(crate) use access::*;
 pub(crate) use help::command;
 pub(crate) use hidden::*;
 pub(crate) use integrations::*;

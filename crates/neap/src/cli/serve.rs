@@ -7,7 +7,10 @@ use clap::{Args, ValueEnum};
 
 use super::UserWordsTrust;
 
-use crate::env::{NEAP_BUDGET, NEAP_CALLERS, NEAP_LISTEN, NEAP_MCP_TOKEN_FILE, NEAP_UPSTREAM};
+use crate::env::{
+    NEAP_AUDIT_DAYS, NEAP_BUDGET, NEAP_CALLERS, NEAP_LISTEN, NEAP_MCP_TOKEN_FILE, NEAP_TLS_CERT, NEAP_TLS_KEY,
+    NEAP_UPSTREAM, NEAP_WITHOUT_KEYS,
+};
 
 /// Callers of the proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -30,7 +33,7 @@ pub(crate) enum OverBudget {
 }
 
 /// Arguments of the proxy.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct ProxyArgs {
     /// Provider for all requests [default: OPENAI_BASE_URL or ANTHROPIC_BASE_URL by the request's protocol,
     /// otherwise OpenAI's and Anthropic's own]
@@ -75,6 +78,19 @@ pub(crate) struct ServeArgs {
     /// instructions in it are loaded in every session; only for hosts that pass what their users typed
     #[arg(long, value_enum, value_name = "TRUST", default_value_t = UserWordsTrust::Untrusted)]
     pub(crate) user_words: UserWordsTrust,
+    /// Certificate with which it serves TLS, in PEM, the server's own first
+    #[arg(long, env = NEAP_TLS_CERT, hide_env_values = true, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// Key of that certificate, in PEM
+    #[arg(long, env = NEAP_TLS_KEY, hide_env_values = true, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// Serve other machines although no key is configured: anybody who reaches the address may use the proxy. Without
+    /// this, an address beyond this machine needs a key (`neap key add`)
+    #[arg(long, env = NEAP_WITHOUT_KEYS, hide_env_values = true, value_parser = clap::builder::FalseyValueParser::new())]
+    pub(crate) without_keys: bool,
+    /// How long the audit log of keys is kept
+    #[arg(long, env = NEAP_AUDIT_DAYS, hide_env_values = true, value_name = "DAYS", default_value_t = 365, value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    pub(crate) audit_days: u32,
     /// Whether all requests come from one caller, or from several who must not see each other's data
     #[arg(long, env = NEAP_CALLERS, hide_env_values = true, value_enum, value_name = "HOW MANY", default_value = "auto")]
     pub(crate) callers: CallersName,

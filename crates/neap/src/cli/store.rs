@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::OptionalSessionArgs;
+use super::{AccessArgs, OptionalSessionArgs};
 
 #[derive(Debug, Args)]
 pub(crate) struct StoreArgs {
@@ -31,6 +31,12 @@ pub(crate) enum StoreSubcommand {
     /// or more hexadecimal digits; the current one first) into a file of mode 0600 and name it with --key-file or
     /// NEAP_KEY_FILE, or put a single key into NEAP_KEY. Keys are never printed, only their ids.
     Keys(KeysArgs),
+    /// Tenants, their keys, and the log of who asked for what (also `neap access`)
+    ///
+    /// For a server that several people or programs use: each tenant has a store of its own, and a request reaches it
+    /// only with one of its keys. Without any key, a server on this machine alone has one tenant, as always.
+    #[command(after_long_help = "Example:\n  neap tenant add acme\n  neap key add acme --surface proxy,mcp")]
+    Access(AccessArgs),
     /// List all settings with their defaults, or change one of the store
     ///
     /// `neap store settings mask_secrets=off` stores text as it is, secrets included, from then on; by default

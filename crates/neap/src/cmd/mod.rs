@@ -1,5 +1,6 @@
 //! One file, or one folder, per command.
 
+pub(crate) mod access;
 pub(crate) mod censor;
 pub(crate) mod chat;
 pub(crate) mod completions;

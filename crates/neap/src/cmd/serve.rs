@@ -2,103 +2,136 @@
 
 use std::io::IsTerminal;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use neap_core::base::tokens::Tokens;
-use neap_core::client::offered_tools;
-use neap_engine::EngineBuilder;
-use neap_lab::conformance::ConformanceServer;
 use neap_model::caller::Tenancy;
-use neap_model::wire::request::ToolOffer;
-use neap_server::access::{Access, ApiToken, Scope};
-use neap_server::mcp::{McpHttp, McpState, Server, ServerDefaults, SessionLimits};
-use neap_server::proxy::{BoundProxy, Decider, ProxyLimits, ProxyServer, ThrottledLog, TokenGuard, Upstreams};
+use neap_server::access::{Access, ApiToken, TokenScope};
+use neap_server::api::ApiHttp;
+use neap_server::mcp::{McpHttp, SessionLimits};
+use neap_server::proxy::{BoundProxy, ProxyLimits, ServerTls, TokenGuard, Upstreams};
+use neap_server::tenants::{OpenTenant, Tenants};
+use neap_sqlite::SqliteAccess;
+use neap_store::access::AccessStore;
 
 use crate::api_token::{self, ApiTokens};
-use crate::app;
-use crate::cli::{CallersName, OverBudget, ProxyArgs, ServeArgs};
-use crate::cmd::chat::chat_tools;
+use crate::cli::{CallersName, ProxyArgs, ServeArgs};
 use crate::cmd::ui;
 use crate::env::{self, DataDir};
 use crate::mcp_token::{self, McpToken, TokenSource};
-use crate::model;
 use crate::out::{self, Failure};
+use crate::tenant_parts::Serving;
 
 pub(crate) async fn run(data: &DataDir, args: ServeArgs) -> Result<ExitCode, Failure> {
     let ServeArgs { listen, allow_host, user_words, callers, mcp_token_file, mcp_token, proxy, .. } = args;
-    let (max_connections, max_mcp_sessions) = (args.max_connections, args.max_mcp_sessions);
     if mcp_token.is_some() {
         return Err(mcp_token::argument_refused());
     }
+    let keys = configured_keys(data).await?;
+    if keys.is_none() && !args.without_keys && !listen.ip().is_loopback() {
+        return Err(Failure::new(format!("anybody who reaches {listen} could use this server: there is no key"))
+            .hint("make one: `neap key add local`; or say that it is meant so: `neap serve --without-keys`"));
+    }
+    let tls = args.tls_cert.as_deref().zip(args.tls_key.as_deref());
+    let tls = tls.map(|(certificate, key)| ServerTls::from_files(certificate, key)).transpose()?;
+    let scheme = if tls.is_some() { "https" } else { "http" };
     let bound = bind(listen, &proxy, &[env::OPENAI_BASE_URL]).await?;
     let is_local = bound.address().ip().is_loopback();
     let callers = match callers {
+        // Each has a store of its own: within it there is one caller, whatever else a client sends.
+        _ if keys.is_some() => Tenancy::Single,
         CallersName::One => Tenancy::Single,
         CallersName::Many => Tenancy::Multi,
         CallersName::Auto if is_local => Tenancy::Single,
         CallersName::Auto => Tenancy::Multi,
     };
-    let token = mcp_token::resolve(data, mcp_token_file.as_deref(), is_local)?;
-    let limits = ProxyLimits { connections_max: usize::from(max_connections), ..ProxyLimits::default() };
-    let has_names = !allow_host.is_empty();
-    let tokens = api_token::load_or_none(data);
-    let guard = guard(token.as_ref(), &tokens, is_local);
-    let mut known = tokens.tokens;
-    known.extend(token.as_ref().map(|token| ApiToken::new(&token.text, Scope::Mcp)));
-    let access = Arc::new(Access::new(allow_host, known, bound.address().port()));
-    let engine = app::proxy_engine_builder(data)?.callers(callers);
-    let server = build_server(data, bound, access.clone(), &proxy, engine, guard, limits)?;
-    let defaults = ServerDefaults { agent: Some(data.agent().clone()), ..ServerDefaults::default() };
-    let engine = app::agent_engine_builder(data)?.tools_of_other_hosts(chat_tools());
-    let engine = if callers == Tenancy::Multi { engine.hide_callers() } else { engine };
-    let engine = engine.build();
-    let api = ui::http(data, engine.clone(), access.clone())?;
-    let state = Arc::new(McpState::new(engine, defaults, user_words.into()));
-    let sessions = SessionLimits { sessions_max: usize::from(max_mcp_sessions), ..SessionLimits::default() };
-    out::print_notice(format!("listening at http://{}", server.address()));
-    if is_local && std::io::stderr().is_terminal() {
-        out::print_notice(format!("the page: http://{}{}", server.address(), ui::enter_path(&api)?));
+    let limits = ProxyLimits { connections_max: usize::from(args.max_connections), ..ProxyLimits::default() };
+    let mcp_sessions =
+        SessionLimits { sessions_max: usize::from(args.max_mcp_sessions), ..SessionLimits::default() };
+    let serving = Serving { proxy, callers, user_words: user_words.into(), mcp_sessions };
+    let gate = match keys {
+        Some(keys) => keyed(data, &bound, allow_host, keys, args.audit_days, serving),
+        None => unkeyed(data, &bound, allow_host, mcp_token_file.as_deref(), serving)?,
+    };
+    let Gate { access, tenants, guard, notices } = gate;
+    let is_keyed = access.is_keyed();
+    let server = bound.into_server(access.clone(), tenants.clone(), guard, limits)?;
+    let api = ApiHttp::new(access.clone(), tenants.clone());
+    out::print_notice(format!("listening at {scheme}://{}", server.address()));
+    if is_local && !is_keyed && std::io::stderr().is_terminal() {
+        out::print_notice(format!("the page: {scheme}://{}{}", server.address(), ui::enter_path(&access)?));
     }
-    let server = server.with_mcp(mcp_service(state, access, sessions)).with_api(api);
-    if !is_local {
-        out::print_notice("anyone who can reach this machine can use the proxy, with a provider key of their own");
-    }
-    match callers {
-        Tenancy::Multi => out::print_notice(
-            "callers are told apart by their credentials; requests without a credential are not stored",
-        ),
-        Tenancy::Single if !is_local => {
-            out::print_notice(
-                "all callers count as one and may see each other's data; --callers many keeps them apart",
-            );
-        }
-        Tenancy::Single if has_names => out::print_notice(
-            "callers that use a name from --allow-host count as this machine's one caller; --callers many keeps \
-             callers apart",
-        ),
-        Tenancy::Single => {}
-    }
-    match token.map(|token| token.source) {
-        Some(TokenSource::Own(path)) if !is_local || std::io::stderr().is_terminal() => {
-            out::print_notice(format!(
-                "/mcp requires the token in {}; anyone with the token can read the stored data",
-                path.display()
-            ));
-        }
-        Some(_) if !is_local => out::print_notice("anyone with the token for /mcp can read the stored data"),
-        Some(_) | None => {}
-    }
+    notices.into_iter().for_each(out::print_notice);
+    let server = server.with_mcp(McpHttp::new(access, tenants)).with_api(api).with_tls(tls);
     server.run_until(shutdown_signal()).await?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn mcp_service(state: Arc<McpState>, access: Arc<Access>, limits: SessionLimits) -> McpHttp {
-    if env::var(env::NEAP_MCP_FIXTURE).is_some() {
-        out::print_notice("/mcp also serves the test tools of MCP's conformance suite");
-        return McpHttp::new(move || ConformanceServer::new(Server::new(state.clone())), access, limits);
+/// What stands before a server's routes.
+struct Gate {
+    access: Arc<Access>,
+    tenants: Arc<Tenants>,
+    guard: TokenGuard,
+    /// What whoever starts it should know.
+    notices: Vec<String>,
+}
+
+/// The keys, if there are any: even one that is revoked says that nobody else is let in.
+async fn configured_keys(data: &DataDir) -> Result<Option<Arc<dyn AccessStore>>, Failure> {
+    let Some(keys) = SqliteAccess::open_existing(&data.access_file())? else { return Ok(None) };
+    let has_keys = !keys.keys(None).await?.is_empty();
+    Ok(has_keys.then(|| Arc::new(keys) as Arc<dyn AccessStore>))
+}
+
+fn keyed(
+    data: &DataDir,
+    bound: &BoundProxy,
+    hosts: Vec<String>,
+    keys: Arc<dyn AccessStore>,
+    audit_days: u32,
+    serving: Serving,
+) -> Gate {
+    let data = data.clone();
+    let open: OpenTenant = Box::new(move |tenant, agent| {
+        serving.parts(&data.of_tenant(tenant, agent)).map_err(|failure| failure.to_string())
+    });
+    Gate {
+        access: Arc::new(Access::with_keys(hosts, bound.address().port(), keys, audit_days)),
+        tenants: Arc::new(Tenants::opened_by(open)),
+        guard: TokenGuard::new(None),
+        notices: vec!["every request needs a key (`neap key list`); other tokens open nothing".to_owned()],
     }
-    McpHttp::new(move || Server::new(state.clone()), access, limits)
+}
+
+/// This machine's one tenant, with the tokens of its data directory.
+fn unkeyed(
+    data: &DataDir,
+    bound: &BoundProxy,
+    hosts: Vec<String>,
+    mcp_token_file: Option<&Path>,
+    serving: Serving,
+) -> Result<Gate, Failure> {
+    let is_local = bound.address().ip().is_loopback();
+    let token = mcp_token::resolve(data, mcp_token_file, is_local)?;
+    let tokens = api_token::load_or_none(data);
+    let guard = guard(token.as_ref(), &tokens, is_local);
+    let mut known = tokens.tokens;
+    known.extend(token.as_ref().map(|token| ApiToken::new(&token.text, TokenScope::Mcp)));
+    let mut notices = who_is_served(serving.callers, is_local, !hosts.is_empty());
+    let access = Arc::new(Access::new(hosts, known, bound.address().port()));
+    let tenants = Arc::new(Tenants::only(serving.parts(data)?));
+    match token.map(|token| token.source) {
+        Some(TokenSource::Own(path)) if !is_local || std::io::stderr().is_terminal() => notices.push(format!(
+            "/mcp requires the token in {}; anyone with the token can read the stored data",
+            path.display()
+        )),
+        Some(_) if !is_local => {
+            notices.push("anyone with the token for /mcp can read the stored data".to_owned());
+        }
+        Some(_) | None => {}
+    }
+    Ok(Gate { access, tenants, guard, notices })
 }
 
 /// A token that only programs of this machine can use is kept back from heads alone, as the API's are: see
@@ -109,6 +142,24 @@ pub(crate) fn guard(mcp: Option<&McpToken>, api: &ApiTokens, is_local: bool) -> 
     let guard = TokenGuard::new(secret.filter(|_| !is_made_here));
     let head_only = secret.filter(|_| is_made_here).into_iter().chain(api.secrets.iter().map(String::as_str));
     head_only.fold(guard, TokenGuard::with_head_only)
+}
+
+fn who_is_served(callers: Tenancy, is_local: bool, has_names: bool) -> Vec<String> {
+    let anyone = "anyone who can reach this machine can use the proxy, with a provider key of their own";
+    let told = match callers {
+        Tenancy::Multi => {
+            Some("callers are told apart by their credentials; requests without a credential are not stored")
+        }
+        Tenancy::Single if !is_local => {
+            Some("all callers count as one and may see each other's data; --callers many keeps them apart")
+        }
+        Tenancy::Single if has_names => Some(
+            "callers that use a name from --allow-host count as this machine's one caller; --callers many keeps \
+             callers apart",
+        ),
+        Tenancy::Single => None,
+    };
+    (!is_local).then_some(anyone).into_iter().chain(told).map(str::to_owned).collect()
 }
 
 /// `openai_names` are the variables that may name the provider of OpenAI's protocols.
@@ -123,37 +174,6 @@ pub(crate) async fn bind(
     let anthropic = named(env::ANTHROPIC_BASE_URL);
     let upstreams = Upstreams::new(openai.as_deref(), anthropic.as_deref())?;
     Ok(BoundProxy::bind(listen, upstreams, out::print_notice).await?)
-}
-
-pub(crate) fn build_server(
-    data: &DataDir,
-    bound: BoundProxy,
-    access: Arc<Access>,
-    args: &ProxyArgs,
-    engine: EngineBuilder,
-    guard: TokenGuard,
-    limits: ProxyLimits,
-) -> Result<ProxyServer, Failure> {
-    let ProxyArgs { upstream: _, budget, over_budget, shadow, economy, trim_tools, tools, memory_tool } = args;
-    let engine = engine.build();
-    let _indexer = engine.start_indexer();
-    let profiles = model::profiles(data)?;
-    let tools = if *tools { offered_tools() } else { Vec::new() };
-    let offer = ToolOffer { tools, has_memory_tool: *memory_tool };
-    let offer = Some(offer).filter(|offer| offer.has_memory_tool || !offer.tools.is_empty());
-    let decider = Decider {
-        engine,
-        profiles,
-        budget: budget.map(Tokens),
-        passes_over_budget: *over_budget == OverBudget::Pass,
-        shadow: *shadow,
-        trims_tools: *trim_tools,
-        economy: *economy,
-        offer,
-        warnings: ThrottledLog::new(out::print_notice),
-        _indexer,
-    };
-    Ok(bound.into_server(access, decider, guard, limits)?)
 }
 
 /// Resolves at the first signal to end; a second one exits at once.

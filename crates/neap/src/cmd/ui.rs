@@ -4,20 +4,19 @@ use std::io::IsTerminal;
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 
-use neap_engine::Engine;
 use neap_server::access::Access;
-use neap_server::api::{ApiHttp, ApiParts, BoundUi};
+use neap_server::api::{ApiHttp, BoundUi};
+use neap_server::tenants::{TenantParts, Tenants};
 use serde_json::json;
 
-use crate::agent_profile;
 use crate::api_token;
 use crate::app;
 use crate::cli::UiArgs;
 use crate::cmd::chat::chat_tools;
 use crate::cmd::serve;
 use crate::env::{self, DataDir};
-use crate::files;
 use crate::out::{self, Failure};
+use crate::tenant_parts;
 
 pub(crate) async fn run(data: &DataDir, args: UiArgs, json: bool) -> Result<ExitCode, Failure> {
     let UiArgs { listen, no_open, until_stdin_closes } = args;
@@ -31,8 +30,9 @@ pub(crate) async fn run(data: &DataDir, args: UiArgs, json: bool) -> Result<Exit
     let access = Arc::new(Access::new(Vec::new(), tokens.tokens, address.port()));
     let engine = app::agent_engine_builder(data)?.tools_of_other_hosts(chat_tools()).build();
     let _indexer = engine.start_indexer();
-    let api = http(data, engine, access)?;
-    let url = format!("http://{address}{}", enter_path(&api)?);
+    let parts = TenantParts { api: Some(tenant_parts::api(data, engine)?), ..TenantParts::default() };
+    let url = format!("http://{address}{}", enter_path(&access)?);
+    let api = ApiHttp::new(access, Arc::new(Tenants::only(parts)));
     if json {
         out::print_json(&json!({
             "url": url, "api": format!("http://{address}/api/v1"), "token_file": tokens.path,
@@ -65,24 +65,8 @@ async fn stdin_end() {
     let _ = end.await;
 }
 
-/// The API over an engine that has the selected agent.
-pub(crate) fn http(data: &DataDir, engine: Engine, access: Arc<Access>) -> Result<ApiHttp, Failure> {
-    let folder = data.clone();
-    Ok(ApiHttp::new(ApiParts {
-        engine,
-        agent_id: data.agent().clone(),
-        profile: agent_profile::load(data)?,
-        access,
-        on_erased: Box::new(move |session| {
-            let history = folder.history_file(session);
-            files::remove(&history)
-                .map_err(|error| format!("erased {session}, but not its input history: {error}"))
-        }),
-    }))
-}
-
-pub(crate) fn enter_path(api: &ApiHttp) -> Result<String, Failure> {
-    api.enter_path().map_err(|error| Failure::new(format!("cannot make a link: {error}")))
+pub(crate) fn enter_path(access: &Access) -> Result<String, Failure> {
+    access.enter_path().map_err(|error| Failure::new(format!("cannot make a link: {error}")))
 }
 
 /// Tries to open a browser; the link is printed in any case.

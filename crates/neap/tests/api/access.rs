@@ -161,7 +161,7 @@ fn a_page_for_others_is_not_made_by_mistake() {
 #[test]
 fn nothing_but_its_health_is_answered_without_a_token() {
     for listen in ["127.0.0.1:0", "0.0.0.0:0"] {
-        let server = Proxy::at(listen, &[], &[]);
+        let server = Proxy::at(listen, &["--without-keys"], &[]);
         let port = server.address.rsplit(':').next().expect("a port").to_owned();
         let host = format!("127.0.0.1:{port}");
         let ask = |method: &str, path: &str, more: &[(&str, &str)]| {

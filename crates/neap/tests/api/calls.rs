@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 /// Method, path as in the document, path as it is called, body.
-pub(super) type Call = (&'static str, &'static str, String, Option<Value>);
+pub(crate) type Call = (&'static str, &'static str, String, Option<Value>);
 
 /// `effort` is one of the session `default`, `proxied` a session that went through the proxy.
-pub(super) fn all(effort: &str, proxied: &str) -> Vec<Call> {
+pub(crate) fn all(effort: &str, proxied: &str) -> Vec<Call> {
     let session = |rest: &str| format!("/sessions/default{rest}");
     let reads: Vec<(&'static str, String)> = vec![
         ("/health", "/health".to_owned()),

@@ -3,7 +3,7 @@
 
 mod access;
 mod answers;
-mod calls;
+pub(crate) mod calls;
 mod fuzz;
 mod host_entries;
 mod live;

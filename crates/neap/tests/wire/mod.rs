@@ -71,7 +71,9 @@ impl Proxy {
         let log: Arc<Mutex<String>> = Arc::default();
         let address = loop {
             let line = lines.next().expect("it says where it listens").expect("text");
-            if let Some(address) = line.strip_prefix("listening at http://") {
+            let told =
+                line.strip_prefix("listening at http://").or_else(|| line.strip_prefix("listening at https://"));
+            if let Some(address) = told {
                 break address.to_owned();
             }
             log.lock().expect("a log").push_str(&line);

@@ -42,7 +42,7 @@ async fn served(limits: ProxyLimits) -> Served {
         let ended = async {
             let _ = ended.await;
         };
-        serve(listener, router, &limits, ended).await;
+        serve(listener, router, None, &limits, ended).await;
     });
     Served { address, _end: end }
 }
@@ -168,7 +168,7 @@ async fn a_long_answer_is_not_cut_off() {
     let router = Router::new()
         .route("/", slow)
         .layer(middleware::map_request_with_state(limits.clone(), drain_body::drain_on_drop));
-    tokio::spawn(async move { serve(listener, router, &limits, std::future::pending()).await });
+    tokio::spawn(async move { serve(listener, router, None, &limits, std::future::pending()).await });
     let served = Served { address, _end: oneshot::channel().0 };
     let answer = exchange(&served, b"GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await;
     assert!(answer.ends_with("late"), "{answer}");

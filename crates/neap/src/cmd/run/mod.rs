@@ -11,6 +11,7 @@ use std::sync::Arc;
 use neap_model::caller::Tenancy;
 use neap_server::access::Access;
 use neap_server::proxy::ProxyLimits;
+use neap_server::tenants::{TenantParts, Tenants};
 use tokio::process::Command;
 use tokio::sync::oneshot;
 
@@ -22,6 +23,7 @@ use crate::env::{self, DataDir};
 use crate::mcp_token;
 use crate::out::{self, Failure};
 use crate::project::Asked;
+use crate::tenant_parts;
 use agents::{AgentProgram, url_variables};
 
 pub(crate) async fn run(data: &DataDir, args: RunArgs, json: bool) -> Result<ExitCode, Failure> {
@@ -40,7 +42,9 @@ pub(crate) async fn run(data: &DataDir, args: RunArgs, json: bool) -> Result<Exi
     let access = Arc::new(Access::new(Vec::new(), tokens.tokens, bound.address().port()));
     let project = Asked::of(None)?.project();
     let engine = app::proxy_engine_builder(data)?.callers(Tenancy::Single).project(project);
-    let server = serve::build_server(data, bound, access, &proxy, engine, guard, ProxyLimits::default())?;
+    let decider = tenant_parts::decider(data, &proxy, engine)?;
+    let tenants = Tenants::only(TenantParts { proxy: Some(decider), ..TenantParts::default() });
+    let server = bound.into_server(access, Arc::new(tenants), guard, ProxyLimits::default())?;
     let url = format!("http://{}", server.address());
     let out_of_reach = agent.and_then(|agent| agent.out_of_reach(env::has_prefix));
     if let Some(reason) = out_of_reach {

@@ -26,6 +26,7 @@ pub(super) const FORMATS: &[(&str, Told)] = &[
     ("xai api key", Form("xai-{A80}")),
     ("openrouter key", Form("sk-or-v1-{h64}")),
     ("deepseek key", Form("sk-{h32}")),
+    ("neap key", Form("neap_{h12}_{h64}")),
     ("perplexity key", Form("pplx-{A48}")),
     ("huggingface token", Form("hf_{L34}")),
     ("replicate token", Form("r8_{A37}")),
